@@ -103,5 +103,9 @@ class Description:
     """Of MACs, whatever the intensity."""
     bandwidths: tuple[PeakRate, ...] = ()
     """Of bytes, the most telling first: each has a roofline of its own."""
+    buses: tuple[str, ...] = ()
+    """Those in run.json's ``bytes``."""
+    memories: tuple[str, ...] = ()
+    """Those of which the machine tells a program's peak."""
     area: tuple[AreaPart, ...] = ()
     """What takes area; what stands beside the chip is not among it."""

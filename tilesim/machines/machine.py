@@ -19,6 +19,7 @@ from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.units import format_hertz
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
@@ -80,7 +81,7 @@ class Machine(ABC, Generic[T, P]):
 
     def summary(self, topology: T) -> Mapping[str, str]:
         """What the list of chips says of one, by the titles of its columns."""
-        return {"clock": f"{topology.clock_hz / 1e6:,g} MHz"}
+        return {"clock": format_hertz(topology.clock_hz)}
 
     def peak_bytes(self, _program: P, /) -> Mapping[str, int]:
         """By memory: the most bytes of one of them that a program uses, of those memories of which that is known."""

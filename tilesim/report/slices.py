@@ -16,6 +16,7 @@ from tilesim.report.rates import spans_of
 from tilesim.report.words import ending, short_name
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
+from tilesim.units import format_hertz
 
 LONGEST = 200
 """Characters of a name."""
@@ -57,10 +58,10 @@ def layer_name(name: str) -> str:
 
 def caption(statistics: RunStatistics, start: int) -> str:
     """What the file shows, and its unit of time."""
-    megahertz = statistics["clock_hz"] / 1e6
+    clock = format_hertz(statistics["clock_hz"])
     what = f"{statistics['network']} on {statistics['topology']}"
     when = f"{statistics['cycles']:,} cycles from cycle {start:,} on"
-    return shown(f"{what}: {when}; 1 ns here is 1 cycle of its clock of {megahertz:g} MHz")
+    return shown(f"{what}: {when}; 1 ns here is 1 cycle of its clock of {clock}")
 
 
 @dataclass(frozen=True)

@@ -97,6 +97,8 @@ DESCRIPTION = Description(
             byte="byte of instructions", bus="instructions",
         ),
     ),
+    buses=("host", "weight_memory", "instructions"),
+    memories=("unified_buffer", "weight_memory", "accumulators"),
     area=(
         AreaPart("array", "mac", ("macs_per_cycle",)),
         AreaPart("unified buffer", "sram", ("unified_buffer.size_bytes",), ports=2),

@@ -121,6 +121,8 @@ DESCRIPTION = Description(
             "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
         ),
     ),
+    buses=("ring", "mesh", "instruction_bus", "host"),
+    memories=("narrow_memory", "wide_memory", "instruction_memory", "data_memory"),
     area=(
         AreaPart("MAC arrays", "mac", ("tiles", "macs_per_cycle")),
         AreaPart("narrow memories", "sram", ("tiles", "narrow_memory.size_bytes"), ports=2),  # one reads, one writes

@@ -19,7 +19,7 @@ from tilesim.report.page.contention import contention
 from tilesim.report.page.timeline import timeline
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
-from tilesim.units import format_bytes, format_seconds
+from tilesim.units import format_bytes, format_hertz, format_seconds
 
 NO_LAYERS = "This program has no layers: nobody compiled it from a network."
 NO_ROOFLINE = "There is no roofline: no layer does MACs, or nobody has described the roofs of this kind of chip."
@@ -35,7 +35,7 @@ def report(run: SavedRun) -> str:
     """
     statistics = run.statistics
     title = f"{statistics['network']} on {statistics['topology']}"
-    subtitle = f"{statistics['cycles']:,} cycles at {statistics['clock_hz'] / 1e6:,g} MHz, as tilesim simulated them"
+    subtitle = f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them"
     try:
         return page(title, subtitle, sections(run))
     except InputError as error:
@@ -58,7 +58,7 @@ def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
     """Cycles, time, rate, use of the MACs, and the largest cost."""
     whose = "one inference" if run["inferences"] == 1 else f"the first of {run['inferences']:,} inferences"
     yield "cycles", f"{run['cycles']:,}", "from the first activation in to the last output out"
-    yield "latency", format_seconds(run["latency_us"] / 1e6), f"{whose} at {run['clock_hz'] / 1e6:,g} MHz"
+    yield "latency", format_seconds(run["latency_us"] / 1e6), f"{whose} at {format_hertz(run['clock_hz'])}"
     yield "loading", f"{run['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"
     useful = f"{run['macs']:,} useful ones; with all arrays full, 100 %"
     yield "MACs in use", f"{run['mac_utilisation']:.1%}", useful
