@@ -11,7 +11,7 @@ from matplotlib.ticker import MultipleLocator
 
 from tilesim.report.analysis.batching import batch_lanes, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
-from tilesim.report.figures.style import TALLEST_INCHES, colour, cycles_axis, label, name_rows, width_inches
+from tilesim.report.figures.style import TALLEST_INCHES, colour, cycles_axis, key, label, name_rows, width_inches
 from tilesim.statistics import BatchingStatistics, RunStatistics
 from tilesim.units import format_bytes
 
@@ -64,7 +64,7 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
         xlim=(0, max(run["cycles"] for _, run, _ in batched)), xlabel="cycle of the run", title="Footprint over time"
     )
     time.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
-    figure.legend(loc="outside upper center", ncols=5, handlelength=1.2, columnspacing=1.2)
+    key(figure)
     return figure
 
 

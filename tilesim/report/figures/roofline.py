@@ -5,12 +5,14 @@ from __future__ import annotations
 from math import atan2, degrees
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tilesim.report.analysis.layers import layers
-from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.figures.style import colour, width_inches
+from tilesim.report.analysis.roofline import Roofline, rooflines
+from tilesim.report.figures.marks import LABEL_POINTS, label_places, merged
+from tilesim.report.figures.style import colour, is_narrow, key, width_inches
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
 
@@ -19,30 +21,44 @@ PANELS = 2
 HEIGHT_INCHES = 3.1
 MARKERS = {"convolution": "o", "depthwise": "^", "fully connected": "s"}
 OTHER_MARKER = "D"
+NOTE = "Numbers are those of layers; the larger a marker, the more cycles."
 BEYOND = 4.0
 """Layers that moved no byte stand beyond all others: the strip for them is so many times as far to the right."""
 
 
 def draw(statistics: RunStatistics) -> Figure | None:
-    """The first rooflines that :func:`rooflines` finds, side by side; None if there is none."""
+    """The first rooflines that :func:`rooflines` finds, side by side, or in one column one below the other; None if
+    there is none.
+    """
     lines = rooflines(statistics, layers(statistics))[:PANELS]
     if not lines:
         return None
-    figure = Figure(figsize=(width_inches() * len(lines) / PANELS, HEIGHT_INCHES))
-    panels = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
+    below = is_narrow()
+    size = (
+        (width_inches(), HEIGHT_INCHES * len(lines)) if below else (width_inches() * len(lines) / PANELS, HEIGHT_INCHES)
+    )
+    figure = Figure(figsize=size)
+    shape = (len(lines), 1) if below else (1, len(lines))
+    panels = figure.subplots(*shape, sharey=True, squeeze=False).ravel()
     for axes, roofline in zip(panels, lines, strict=True):
         _panel(axes, roofline)
-    panels[0].set_ylabel("10⁹ MACs a second")
-    figure.legend(handles=_key(lines[0]), loc="outside upper center", ncols=5, handlelength=1.2, columnspacing=1.2)
-    figure.draw_without_rendering()  # what slants how much is known once everything has its place
+    for axes in panels if below else panels[:1]:
+        axes.set_ylabel("10⁹ MACs a second")
+    key(figure, _key(lines[0]))
+    figure.supxlabel(
+        "A number is a layer's; what would cover another stands beside it.", fontsize=6, color=colour("muted")
+    )
+    figure.draw_without_rendering()  # what slants how much, and what covers what, is known once all has its place
+    figure.set_layout_engine("none")
     for axes, roofline in zip(panels, lines, strict=True):
         _slant(axes, roofline)
+        _dots(axes, roofline)
     return figure
 
 
 def _panel(axes: Any, line: Roofline) -> None:
     first, last, lowest = limits(line)
-    none_at = None if all(dot.bytes for dot in line.dots) else last * BEYOND**0.5
+    none_at = _none_at(line)
     axes.set(xscale="log", yscale="log", xlabel=f"MACs per {line.words}")
     axes.set(xlim=(first, last * BEYOND if none_at else last), ylim=(lowest, line.highest * 2 / GIGA))
     for axis in (axes.xaxis, axes.yaxis):
@@ -55,8 +71,6 @@ def _panel(axes: Any, line: Roofline) -> None:
             peak.words, (1, peak.per_second / GIGA), (-2, 2), xycoords=axes.get_yaxis_transform(),
             textcoords="offset points", ha="right", fontsize=6,
         )  # fmt: skip
-    for dot in line.dots:
-        _dot(axes, dot, dot.intensity or none_at)
     if none_at:
         axes.axvline(last, color=colour("muted"), linewidth=0.6, linestyle=":")
         axes.text(none_at, lowest * 1.2, "no bytes", ha="center", color=colour("muted"))
@@ -83,11 +97,31 @@ def _slant(axes: Any, line: Roofline) -> None:
     )  # fmt: skip
 
 
-def _dot(axes: Any, dot: Dot, place: float | None) -> None:
-    axes.plot(
-        [place], [dot.achieved / GIGA], MARKERS.get(dot.layer.kind, OTHER_MARKER), markersize=4.5,
-        color=colour(f"cause:{dot.layer.bound_by}"), markeredgecolor="white", markeredgewidth=0.4,
-    )  # fmt: skip
+def _none_at(line: Roofline) -> float | None:
+    """Where layers without bytes stand, if there are any."""
+    return None if all(dot.bytes for dot in line.dots) else limits(line)[1] * BEYOND**0.5
+
+
+def _dots(axes: Any, line: Roofline) -> None:
+    """A marker a layer, or for those that would cover one another, as large as their share of the cycles; the numbers
+    of its layers beside it.
+    """
+    none_at, points = _none_at(line), axes.figure.dpi / 72
+    wanted = np.array([(dot.intensity or none_at, dot.achieved / GIGA) for dot in line.dots], np.float64)
+    marks = merged(line.dots, axes.transData.transform(wanted) / points)
+    for mark in marks:
+        at = axes.transData.inverted().transform(np.array(mark.place) * points)
+        axes.plot(
+            *at[:, None], MARKERS.get(mark.kind, OTHER_MARKER), markersize=2 * mark.radius, clip_on=False,
+            color=colour(f"cause:{mark.bound_by}"), markeredgecolor="white", markeredgewidth=0.4,
+        )  # fmt: skip
+    frame = axes.bbox.extents / points
+    for mark, place in zip(marks, label_places(marks, frame), strict=True):
+        if place is not None:
+            axes.annotate(
+                mark.words, np.array(place) * points, xycoords="figure pixels", fontsize=LABEL_POINTS, va="center",
+                ha="center", annotation_clip=False, color=colour("muted"),
+            )  # fmt: skip
 
 
 def _key(line: Roofline) -> list[Any]:

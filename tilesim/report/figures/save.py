@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from tilesim.errors import InputError
 from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.document import SavedRun
-from tilesim.report.figures.style import SETTINGS
+from tilesim.report.figures.style import SETTINGS, TALLEST_INCHES, WIDTHS_INCHES
 from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:
@@ -22,11 +23,34 @@ if TYPE_CHECKING:
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 300, "metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
+    "pdf": {"dpi": 300, "metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 """What makes files of a format that are the same each time."""
 
 
-def save_all(run: SavedRun, folder: Path) -> list[Path]:
+@dataclass(frozen=True)
+class FigureLayout:
+    """For how many of a paper's two ``columns`` pictures are, and whether they are files for LaTeX, too."""
+
+    columns: int = 2
+    pdf: bool = False
+
+    @property
+    def formats(self) -> list[str]:
+        """The endings of a picture's files."""
+        return [ending for ending in FORMATS if self.pdf or ending != "pdf"]
+
+    def settings(self) -> dict[Any, Any]:
+        """Matplotlib's."""
+        if self.columns not in WIDTHS_INCHES:
+            raise InputError(f"pictures must be for 1 or 2 columns, not {self.columns}")
+        return {**SETTINGS, "figure.figsize": (WIDTHS_INCHES[self.columns], TALLEST_INCHES)}
+
+
+PLAIN = FigureLayout()
+
+
+def save_all(run: SavedRun, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write every picture that the run has numbers for into ``folder``, each as PNG and SVG: all of them or none.
 
     A run without a trace has no timeline and no links over time; one without layers has none of those.
@@ -34,17 +58,17 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return save_each(_figures(run), folder)
+    return save_each(_figures(run), folder, layout)
 
 
-def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
+def save_comparison_figures(document: ComparisonDocument, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
-    return save_each(_comparison_figures(document), folder)
+    return save_each(_comparison_figures(document), folder, layout)
 
 
-def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list[Path]:
+def save_sensitivity_figure(document: SensitivityDocument, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write the picture of what each key is worth; as :func:`save_all`."""
-    return save_each(_sensitivity_figure(document), folder)
+    return save_each(_sensitivity_figure(document), folder, layout)
 
 
 def must_have_matplotlib() -> None:
@@ -53,7 +77,7 @@ def must_have_matplotlib() -> None:
         raise InputError("pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]")
 
 
-def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+def save_each(figures: Iterator[tuple[str, Figure]], folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
     import matplotlib as mpl
@@ -61,8 +85,8 @@ def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]
     with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
-        mpl.rcParams.update(dict(SETTINGS))
-        names = [name for stem, figure in figures for name in _save(figure, made, stem)]
+        mpl.rcParams.update(layout.settings())
+        names = [name for stem, figure in figures for name in _save(figure, made, stem, layout.formats)]
     return [folder / name for name in names]
 
 
@@ -98,9 +122,9 @@ def _sensitivity_figure(document: SensitivityDocument) -> Iterator[tuple[str, Fi
     yield "sensitivity", sensitivity.draw(document)
 
 
-def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:
-    for ending, how in FORMATS.items():
+def _save(figure: Figure, folder: Path, stem: str, formats: Iterable[str]) -> Iterator[str]:
+    for ending in formats:
         name = f"{stem}.{ending}"
-        figure.savefig(folder / name, **how)
+        figure.savefig(folder / name, **FORMATS[ending])
         figure.set_layout_engine("none")  # everything has its place now
         yield name

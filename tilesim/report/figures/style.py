@@ -106,6 +106,7 @@ def label(name: str, width: int = 34) -> str:
 def cycles_axis(axes: Any, cycles: int, clock_hz: int) -> None:
     """An x-axis in cycles of the run, with the time that it takes."""
     axes.set_xlim(0, cycles)
+    axes.locator_params(axis="x", nbins=4 if is_narrow() else 8)
     axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
     axes.set_xlabel(f"cycle of the run (1,000 cycles = {1e9 / clock_hz:,.3g} µs)")
 
