@@ -22,7 +22,7 @@ SHOWN = re.compile(
     r"^\$ (tilesim (?:run \S+ .*--out|report|compare|sweep .*--report|sensitivity) [^|\n]*)", re.MULTILINE
 )
 """The commands of a page that pictures come from."""
-PAGES = ("trace.md", "batches.md", "questions.md")
+PAGES = ("trace.md", "gallery.md", "batches.md", "questions.md")
 SECTIONS = (
     ("knee.html", "explore_scaling", "sweep-scaling"),
     ("knee.html", "explore_losses", "sweep-losses"),
@@ -30,6 +30,8 @@ SECTIONS = (
     ("smallest.html", "explore_pareto", "sweep-pareto"),
 )
 """Of pages of the guide's questions: the page, its section, and the picture of it."""
+FIGURES = ("timeline", "roofline", "layers", "stalls")
+"""Those of the gallery."""
 SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
 """Pixels around a section."""
@@ -55,6 +57,8 @@ def make(folder: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
     copyfile(schedules, PICTURES / schedules.name)
+    for name in FIGURES:
+        copyfile(folder / "figures" / f"{name}.png", PICTURES / f"figure-{name}.png")
     _photograph(page, "timeline", "timeline")
     for name, section, picture in SECTIONS:
         _photograph(folder / name, section, picture)

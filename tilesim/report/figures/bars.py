@@ -100,7 +100,7 @@ def draw_layers(statistics: RunStatistics) -> Figure:
         _bytes(panels[2], rows)
     if count > 3:
         microjoules = [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows]
-        bars(panels[3], microjoules, colour("muted"), HEIGHT)
+        bars(panels[3], microjoules, colour("energy"), HEIGHT)
         panels[3].set_xlabel("energy, µJ")
     for axes, where, columns in ((panels[0], "left", 4), *((axes, "right", 2) for axes in panels[2:3])):
         place: Any = f"outside upper {where}"

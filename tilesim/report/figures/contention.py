@@ -9,7 +9,7 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
+from tilesim.report.analysis.contention import Occupancy, occupancy
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
     Picture,
@@ -22,7 +22,7 @@ from tilesim.report.figures.style import (
     stacked_shares,
     width_inches,
 )
-from tilesim.report.tracks import track_words
+from tilesim.report.tracks import master_words, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import atan2, degrees
 from typing import Any
 
@@ -11,7 +12,7 @@ from matplotlib.lines import Line2D
 
 from tilesim.report.analysis.layers import layers
 from tilesim.report.analysis.roofline import Roofline, rooflines
-from tilesim.report.figures.marks import LABEL_POINTS, label_places, merged
+from tilesim.report.figures.marks import LABEL_POINTS, Box, around, label_places, merged
 from tilesim.report.figures.style import colour, is_narrow, key, width_inches
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -21,7 +22,8 @@ PANELS = 2
 HEIGHT_INCHES = 3.1
 MARKERS = {"convolution": "o", "depthwise": "^", "fully connected": "s"}
 OTHER_MARKER = "D"
-NOTE = "Numbers are those of layers; the larger a marker, the more cycles."
+NOTE = "Numbers, where there is room: layers. Size: cycles. A marker that would cover another stands beside it."
+SLANT_PARTS = 400
 BEYOND = 4.0
 """Layers that moved no byte stand beyond all others: the strip for them is so many times as far to the right."""
 
@@ -45,9 +47,7 @@ def draw(statistics: RunStatistics) -> Figure | None:
     for axes in panels if below else panels[:1]:
         axes.set_ylabel("10⁹ MACs a second")
     key(figure, _key(lines[0]))
-    figure.supxlabel(
-        "A number is a layer's; what would cover another stands beside it.", fontsize=6, color=colour("muted")
-    )
+    figure.supxlabel(NOTE, fontsize=6, color=colour("muted"))
     figure.draw_without_rendering()  # what slants how much, and what covers what, is known once all has its place
     figure.set_layout_engine("none")
     for axes, roofline in zip(panels, lines, strict=True):
@@ -115,13 +115,28 @@ def _dots(axes: Any, line: Roofline) -> None:
             *at[:, None], MARKERS.get(mark.kind, OTHER_MARKER), markersize=2 * mark.radius, clip_on=False,
             color=colour(f"cause:{mark.bound_by}"), markeredgecolor="white", markeredgewidth=0.4,
         )  # fmt: skip
-    frame = axes.bbox.extents / points
-    for mark, place in zip(marks, label_places(marks, frame), strict=True):
+    inside = Box(*(axes.bbox.extents / points).tolist())
+    for mark, place in zip(marks, label_places(marks, inside, [*_words(axes, line)]), strict=True):
         if place is not None:
             axes.annotate(
                 mark.words, np.array(place) * points, xycoords="figure pixels", fontsize=LABEL_POINTS, va="center",
                 ha="center", annotation_clip=False, color=colour("muted"),
             )  # fmt: skip
+
+
+def _words(axes: Any, line: Roofline) -> Iterator[Box]:
+    """The roofs and their words, in points: what labels must not cover."""
+    points = axes.figure.dpi / 72
+    inside = axes.bbox.extents / points
+    for text in axes.texts[: len(line.peaks)]:
+        yield Box(*(text.get_window_extent().extents / points).tolist())
+    for peak in line.peaks:
+        [[_, y]] = axes.transData.transform([(1, peak.per_second / GIGA)]) / points
+        yield Box(inside[0], y - 1, inside[2], y + 1)
+    highest, rate = line.highest / GIGA, line.roof.per_second / GIGA
+    ends = axes.transData.transform([(highest / rate / 1e6, highest / 1e6), (highest / rate, highest)]) / points
+    for x, y in np.linspace(ends[0], ends[1], SLANT_PARTS).tolist():
+        yield around((x - LABEL_POINTS / 2, y + LABEL_POINTS / 2), LABEL_POINTS, LABEL_POINTS)
 
 
 def _key(line: Roofline) -> list[Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -12,12 +12,14 @@ from typing import TYPE_CHECKING, Any
 from tilesim.errors import InputError
 from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.document import SavedRun
-from tilesim.report.figures.style import SETTINGS, TALLEST_INCHES, WIDTHS_INCHES
+from tilesim.report.figures.layout import PLAIN, FigureLayout
+from tilesim.report.figures.style import SETTINGS, TALLEST_INCHES
 from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tilesim.machines.trial import TrialDocument
     from tilesim.report.sensitivity import SensitivityDocument
 
 FORMATS: dict[str, dict[str, Any]] = {
@@ -26,28 +28,6 @@ FORMATS: dict[str, dict[str, Any]] = {
     "pdf": {"dpi": 300, "metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 """What makes files of a format that are the same each time."""
-
-
-@dataclass(frozen=True)
-class FigureLayout:
-    """For how many of a paper's two ``columns`` pictures are, and whether they are files for LaTeX, too."""
-
-    columns: int = 2
-    pdf: bool = False
-
-    @property
-    def formats(self) -> list[str]:
-        """The endings of a picture's files."""
-        return [ending for ending in FORMATS if self.pdf or ending != "pdf"]
-
-    def settings(self) -> dict[Any, Any]:
-        """Matplotlib's."""
-        if self.columns not in WIDTHS_INCHES:
-            raise InputError(f"pictures must be for 1 or 2 columns, not {self.columns}")
-        return {**SETTINGS, "figure.figsize": (WIDTHS_INCHES[self.columns], TALLEST_INCHES)}
-
-
-PLAIN = FigureLayout()
 
 
 def save_all(run: SavedRun, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
@@ -71,6 +51,17 @@ def save_sensitivity_figure(document: SensitivityDocument, folder: Path, layout:
     return save_each(_sensitivity_figure(document), folder, layout)
 
 
+def save_trial_figure(document: TrialDocument, path: Path) -> None:
+    """Write the picture of bare transfers that were tried into one file; its ending is one of :data:`FORMATS`. Raises
+    InputError as :func:`save_all`.
+    """
+    must_have_matplotlib()
+    from tilesim.report.figures import masters
+
+    with writing(path, "picture"), all_or_nothing(path.parent) as made, _style(PLAIN):
+        masters.draw(document).savefig(made / path.name, **FORMATS[path.suffix.removeprefix(".")])
+
+
 def must_have_matplotlib() -> None:
     """Raises InputError where it is not installed."""
     if find_spec("matplotlib") is None:
@@ -80,14 +71,21 @@ def must_have_matplotlib() -> None:
 def save_each(figures: Iterator[tuple[str, Figure]], folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
-    import matplotlib as mpl
-
-    with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
-        warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
-        mpl.rcdefaults()
-        mpl.rcParams.update(layout.settings())
+    with writing(folder, "pictures"), all_or_nothing(folder) as made, _style(layout):
         names = [name for stem, figure in figures for name in _save(figure, made, stem, layout.formats)]
     return [folder / name for name in names]
+
+
+@contextmanager
+def _style(layout: FigureLayout) -> Iterator[None]:
+    """Figures are drawn in our style in here, whatever the user's."""
+    import matplotlib as mpl
+
+    with mpl.rc_context(), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
+        mpl.rcdefaults()
+        mpl.rcParams.update({**SETTINGS, "figure.figsize": (layout.width_inches, TALLEST_INCHES)})
+        yield
 
 
 def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.printable import printable
+from tilesim.report.figures.layout import PLAIN
 from tilesim.report.words import ending
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 Picture = NDArray[np.float64]
 
-WIDTHS_INCHES = {1: 3.5, 2: 7.16}
-"""One column, or both, of a paper of two."""
 TALLEST_INCHES = 9.2
 SETTINGS: Mapping[Any, Any] = {
     "axes.edgecolor": "#68717c",
@@ -57,12 +56,12 @@ def colour(name: str) -> str:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Those for a white background: the first of each in the page's style sheet."""
+    """Those for a white background, which stand first in the page's style sheet; some are called as another is."""
     sheet = (files("tilesim.report.page") / "base.css").read_text(encoding="utf-8")
-    colours: dict[str, str] = {}
-    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6})\s*;", sheet):
-        colours.setdefault(name, value)
-    return colours
+    said: dict[str, str] = {}
+    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6}|var\(--[\w-]+\))\s*;", sheet):
+        said.setdefault(name, value)
+    return {name: said[value[6:-1]] if value.startswith("var") else value for name, value in said.items()}
 
 
 def rgb(colours: Sequence[str]) -> Picture:
@@ -153,7 +152,7 @@ def width_inches() -> float:
 
 def is_narrow() -> bool:
     """Whether a figure is for one column."""
-    return width_inches() < WIDTHS_INCHES[2]
+    return width_inches() < PLAIN.width_inches
 
 
 def key(figure: Figure, handles: Sequence[Artist] | None = None, most: int = 5) -> None:
