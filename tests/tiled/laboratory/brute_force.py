@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
+from random import Random
 
 from tilesim.machines.holds import Holds
 from tilesim.tiled.isa.model.program import Program
@@ -109,3 +110,9 @@ def start_times(program: Program, sends: Sequence[int], receives: Sequence[int])
             keys += [(op.label, tile) for tile in tiles]
             times += [receives] * len(tiles)
     return (dict(zip(keys, cycles, strict=True)) for cycles in product(*times))
+
+
+def some_times(program: Program, random: Random, runs: int, latest: int) -> Iterator[Holds]:
+    """So many start times of all that send or receive, any up to the latest."""
+    keys = [*next(start_times(program, (0,), (0,)))]
+    return ({key: random.randint(0, latest) for key in keys} for _ in range(runs))
