@@ -105,7 +105,7 @@ def test_all_faults_are_told_at_once_and_nothing_is_written(tilesim: Tilesim, ov
         "overlap.txt: the file of a program's text must end in .tasm, not in .txt",
         "x.gif: a picture must end in .png or .svg, not in .gif",
         "--masters must be single, disjoint or meet, not 'mete'; did you mean 'meet'?",
-        "overlap.yaml:4:34: transfers.1.to.0 must be a tile from 0 to 3 or sink, not 9",
+        "overlap.yaml:4:33: transfers.1.to.0 must be a tile from 0 to 3 or sink, not 9",
     ]
     assert [path.name for path in overlap.parent.iterdir()] == ["overlap.yaml"]
 

@@ -97,7 +97,7 @@ def complete(events: Sequence[Event], groups: Mapping[str, Group]) -> bool:
 
 
 def start_times(program: Program, sends: Sequence[int], receives: Sequence[int]) -> Iterator[Holds]:
-    """Every combination of start times of all that send, and of all that receive, tile by tile."""
+    """Every combination of start times of all that send, and of all that receive, tile by tile, and at the sink."""
     keys: list[tuple[str, int | None]] = []
     times: list[Sequence[int]] = []
     for op in program.run:
@@ -109,6 +109,9 @@ def start_times(program: Program, sends: Sequence[int], receives: Sequence[int])
             tiles = [tile for tile in range(bitmap.bit_length()) if bitmap >> tile & 1]
             keys += [(op.label, tile) for tile in tiles]
             times += [receives] * len(tiles)
+        elif op.label.endswith(".outfeed"):
+            keys.append((op.label, None))
+            times.append(receives)
     return (dict(zip(keys, cycles, strict=True)) for cycles in product(*times))
 
 
