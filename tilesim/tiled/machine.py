@@ -18,7 +18,6 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.peak_bytes import peak_bytes
-from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
 
@@ -62,7 +61,6 @@ class Tiled(
     run_time_keys = RUN_TIME_KEYS
     schema = Topology
     link = staticmethod(link_programs)
-    simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
     peak_bytes = staticmethod(peak_bytes)
 
@@ -79,7 +77,20 @@ class Tiled(
         return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
+        from tilesim.tiled.run.simulate import simulate
+
         return simulate(program, inputs, options)
+
+    def simulate_requests(
+        self,
+        programs: Sequence[Program],
+        order: Sequence[int],
+        inputs: Sequence[Sequence[machine.Array]],
+        options: RunOptions,
+    ) -> Run:
+        from tilesim.tiled.run.simulate import simulate_requests
+
+        return simulate_requests(programs, order, inputs, options)
 
     def faults(self, program: Program) -> list[str]:
         return program.once(faults)
@@ -122,6 +133,18 @@ class Tiled(
         from tilesim.tiled.laboratory.suite import suite
 
         return suite()
+
+    def suggest(self, program: Program, masters: str, say: Say) -> machine.Suggestion[Program]:
+        from tilesim.tiled.mending.suggestion import suggested
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return suggested(program, reading_of(masters), say)
+
+    def judge(self, packets: Path, masters: str) -> machine.Document:
+        from tilesim.tiled.ring_trace.judgement import judged
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return judged(packets, reading_of(masters))
 
     def cache_plan(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from tilesim.report.sensitivity import SensitivityDocument
 
 FORMATS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 300, "metadata": {"Software": None}},
+    "png": {"dpi": 300, "metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
 }
 """What makes files of a format that are the same each time."""
@@ -122,4 +122,5 @@ def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:
     for ending, how in FORMATS.items():
         name = f"{stem}.{ending}"
         figure.savefig(folder / name, **how)
+        figure.set_layout_engine("none")  # everything has its place now
         yield name
