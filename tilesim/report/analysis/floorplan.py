@@ -17,6 +17,7 @@ from tilesim.statistics import RunStatistics, UnitStatistics
 
 MOST_TILES = 1024
 """Of more tiles nothing would be seen in a picture of a page's width."""
+MASTER_HUES = 8
 MEMORY_PORTS = ("narrow_read", "narrow_write", "wide_read", "wide_write")
 """The actions that are accesses to a tile's memories."""
 
@@ -150,10 +151,9 @@ def placed_findings(statistics: RunStatistics, grid: Grid) -> list[PlacedFinding
     return [_placed(finding, nodes) for finding in statistics.get("findings", []) if finding.get("stop") in nodes]
 
 
-def masters(statistics: RunStatistics, grid: Grid) -> dict[str, int]:
-    """The nodes that findings name as masters, numbered in the order of the ring: their colours."""
-    named = {name for finding in placed_findings(statistics, grid) for name in finding.masters}
-    return {name: number for number, name in enumerate(name for name in ring_nodes(grid) if name in named)}
+def masters(grid: Grid) -> dict[str, str]:
+    """The colour of each node that may send, by where it stands in the ring."""
+    return {name: f"master-{number % MASTER_HUES}" for number, name in enumerate(ring_nodes(grid)[:-1])}
 
 
 def _placed(finding: Finding, nodes: Mapping[str, int]) -> PlacedFinding:
