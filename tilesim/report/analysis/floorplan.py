@@ -10,14 +10,13 @@ import numpy as np
 
 from tilesim.findings import Finding, sentence
 from tilesim.report.analysis.spans import Words
-from tilesim.report.tracks import accounts_of, stacked
+from tilesim.report.tracks import accounts_of, master_hue, masters_of, stacked
 from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
 
 MOST_TILES = 1024
 """Of more tiles nothing would be seen in a picture of a page's width."""
-MASTER_HUES = 8
 MEMORY_PORTS = ("narrow_read", "narrow_write", "wide_read", "wide_write")
 """The actions that are accesses to a tile's memories."""
 
@@ -151,9 +150,11 @@ def placed_findings(statistics: RunStatistics, grid: Grid) -> list[PlacedFinding
     return [_placed(finding, nodes) for finding in statistics.get("findings", []) if finding.get("stop") in nodes]
 
 
-def masters(grid: Grid) -> dict[str, str]:
-    """The colour of each node that may send, by where it stands in the ring."""
-    return {name: f"master-{number % MASTER_HUES}" for number, name in enumerate(ring_nodes(grid)[:-1])}
+def masters(statistics: RunStatistics, grid: Grid) -> dict[str, str]:
+    """The colours of the nodes that may send, by the names that findings and packets have for them."""
+    numbers = masters_of(statistics)
+    units = {name: "infeed" if name == "source" else name for name in ring_nodes(grid)}
+    return {name: master_hue(numbers[unit]) for name, unit in units.items() if unit in numbers}
 
 
 def _placed(finding: Finding, nodes: Mapping[str, int]) -> PlacedFinding:

@@ -29,8 +29,9 @@ class Floorplan {
     this.line = element("output", { id: "floorplan-line", "aria-live": "polite" }, NO_PART);
     this.beside = element("div", { class: "beside" });
     this.bar = element("div", { class: "bar" }, element("label", {}, "colour by ", metric), element("span", { role: "radiogroup", "aria-label": "cycles" }, ...this.data.traced ? ranges : []), this.scale);
+    const width = Math.max(460, Math.round(this.places.width * this.places.scale));
     if (this.data.note) this.root.append(element("p", { class: "note" }, this.data.note));
-    this.root.append(this.bar, element("div", { class: "both" }, element("div", { class: "drawing", style: `max-width: ${Math.max(460, Math.round(this.places.width * this.places.scale))}px` }, this.picture.root, this.line), this.beside), element("p", { class: "definition" }, this.definition()));
+    this.root.append(this.bar, element("div", { class: "both" }, element("div", { class: "drawing", style: `max-width: ${width}px; flex-basis: min(640px, ${width}px)` }, this.picture.root, this.line), this.beside), element("p", { class: "definition" }, this.definition()));
   }
 
   definition() {

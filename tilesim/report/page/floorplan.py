@@ -51,7 +51,7 @@ def floorplan(run: SavedRun) -> PageSection | None:
         "bytes_a_cycle": bytes_a_cycle(statistics),
         "memory_ports": list(MEMORY_PORTS),
         "wide_ports": count_of(statistics["chip"], "wide_memory.ports") or 1,
-        "masters": masters(grid),
+        "masters": masters(statistics, grid),
         "findings": [asdict(finding) for finding in placed_findings(statistics, grid)],
         "layers": list(_layers(statistics, grid)),
         "traced": run.trace is not None,

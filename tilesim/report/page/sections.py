@@ -16,8 +16,8 @@ from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
-from tilesim.report.page.matrix import matrix
 from tilesim.report.page.floorplan import floorplan
+from tilesim.report.page.matrix import matrix
 from tilesim.report.page.timeline import timeline
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
