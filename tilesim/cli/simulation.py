@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from tilesim import api
-from tilesim.budgets import LARGEST_INPUTS_BYTES
+from tilesim.budgets import LARGEST_INPUTS_BYTES, MOST_SIGNAL_VALUES
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
@@ -33,6 +33,7 @@ def simulated(
     recording, energy, energies = options.recording(), run.statistics.get("energy"), options.energies()
     if recording and recording.window is not None and recording.window.start >= run.cycles:
         notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
+    notes += cut(run, options.log_window())
     if energies is not None and energy is not None:
         run = replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
     return program, run, [] if quiet else notes
@@ -50,6 +51,7 @@ def simulated_once(model: str, program: Program, options: RunningOptions, quiet:
             holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
+            signals=options.log_window(),
         )
 
 
@@ -78,6 +80,7 @@ def simulated_in_turn(
                 holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
+                signals=options.log_window(),
             )
     return linked, run
 
@@ -114,8 +117,23 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
 
 
 def trace_words(run: Run) -> list[str]:
-    """What there is to say of the trace, if there is one."""
-    return [] if run.trace is None else [f"trace: {run.trace.start_cycle.size:,} spans, sha256 {run.trace.sha256}"]
+    """What there is to say of the trace and of the state log, if there are any."""
+    words = [] if run.trace is None else [f"trace: {run.trace.start_cycle.size:,} spans, sha256 {run.trace.sha256}"]
+    if run.signals is not None and (window := run.signals.window):
+        log = f"state log: {len(run.signals.names):,} signals, cycles {window.start:,} to {window[-1]:,}"
+        words.append(f"{log}, {run.signals.cycle.size:,} values")
+    return words
+
+
+def cut(run: Run, window: range | None) -> list[str]:
+    """What the state log of a run lacks of the ``window`` that was asked for, if there is anything to say of that."""
+    if window is None or run.signals is None:
+        return []
+    if not run.signals.window:
+        return [f"the state log is empty: the run ends at cycle {run.cycles:,}, before the cycles that it is for"]
+    end = run.signals.window.stop
+    most = f"{MOST_SIGNAL_VALUES:,} values, cycles x signals, are the most"
+    return [f"the state log ends before cycle {end:,}: {most}"] if end < min(window.stop, run.cycles) else []
 
 
 def samples(program: Program, run: Run) -> int:

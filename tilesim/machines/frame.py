@@ -14,6 +14,7 @@ from tilesim.printable import unknown
 from tilesim.run import Look, RunProgress
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
+from tilesim.sim.trace.state_log import StateLog
 from tilesim.sim.trace.trace import Trace
 from tilesim.sim.trace.wakeups import WakeupSources
 
@@ -37,6 +38,11 @@ def _labelled(ops: Sequence[Op], section: str) -> tuple[Op, ...]:
 def recorder_of(options: RunOptions) -> Recorder | None:
     """Who records the run, if it is to be recorded."""
     return None if options.recording is None else Recorder(options.recording)
+
+
+def log_of(options: RunOptions) -> StateLog | None:
+    """Who logs the run's signals, if they are to be logged."""
+    return None if options.signals is None else StateLog(options.signals)
 
 
 def forget(*_retired: object) -> None:

@@ -9,11 +9,14 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from tilesim.machines.description import Description, Role
+from tilesim.registry import description_of
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.statistics import RunStatistics, UnitStatistics
 
 DEEPEST = 8
 """Levels of the tree; what is deeper than a viewer can show is one name."""
+MASTER_HUES = 12
+"""Masters that have a colour each."""
 
 
 # ---- what a unit may be doing
@@ -64,6 +67,31 @@ def tracks_where(tracks: Iterable[str], description: Description, holds: Callabl
     """The tracks for whose role ``holds`` says something, and what."""
     words_of = ((track, holds(role(track, description))) for track in tracks)
     return {track: said for track, said in words_of if said}
+
+
+# ---- who sends on a bus
+
+
+def masters_of(run: RunStatistics) -> dict[str, int]:
+    """The nodes of a chip that may send on its bus, by their words (``tile 3``, as in findings), numbered as they stand
+    there: the same on every run of a chip, whoever sends.
+    """
+    machine = description_of(run["machine"])
+    senders = tracks_where((unit["track"] for unit in accounts_of(run)), machine, lambda role: role.sends_on)
+    return {name: number for number, name in enumerate(dict.fromkeys(map(master_words, senders)))}
+
+
+def master_words(track: str) -> str:
+    """The node that a master's track is of: ``tile 3``."""
+    parts = track.split(".")
+    return words(parts[1]) if len(parts) > 1 else track
+
+
+def master_hue(number: int) -> str:
+    """The colour of a master by its number; from the :data:`MASTER_HUES`-th on they come again, never as those of
+    anything else.
+    """
+    return f"master:{number % MASTER_HUES}"
 
 
 def track_words(track: str) -> str:

@@ -21,7 +21,7 @@ from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run import hang, statistics
+from tilesim.systolic.run import hang, state_log, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.data import Carried, Data, HostMemory
@@ -69,7 +69,10 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         Carried(program.topology, memories, host_memory),
         frame.recorder_of(options),
         probe.retired if options.keep_tensors else frame.forget,
+        frame.log_of(options),
     )
+    if chip.log:
+        state_log.attach(chip.log, chip)
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
     options.on_start(frame.look_at(program, lambda: chip.section, controls))
@@ -85,6 +88,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         statistics=statistics.document(program, chip, load_cycles, cycles, trace),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
 
 
@@ -120,6 +124,8 @@ def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Holds
         load_cycles = len(loading)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
+    if chip.log:
+        chip.log.begin(chip.clock.cycle)
     cycles = chip.run("run", program.run, held)
     hang.refuse(chip, program, host_memory, cycles)
     chip.close(cycles.stop)

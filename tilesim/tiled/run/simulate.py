@@ -22,7 +22,7 @@ from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.run import hang, host_driver, statistics
+from tilesim.tiled.run import hang, host_driver, state_log, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
@@ -103,14 +103,18 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
             reading=reading,
+            log=frame.log_of(options),
         )
+        if chip.log:
+            state_log.attach(chip.log, chip)
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
         return chip, *run_sections(chip, program, rows_of_host, held)
 
+    foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
-        chip, load_cycles, cycles = finish(program.topology.ring.no_consumer == "stall" and reading is Reading.MEET)
+        chip, load_cycles, cycles = finish(bursts=foreseeable and options.signals is None)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [
@@ -130,6 +134,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         statistics=statistics.document(program, chip, load_cycles, cycles, trace, findings),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
 
 
@@ -148,6 +153,8 @@ def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -
     hang.refuse(chip, program, "load", start)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
+    if chip.log:
+        chip.log.begin(chip.clock.cycle)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
     hang.refuse(chip, program, "run", start)
     chip.close(end)

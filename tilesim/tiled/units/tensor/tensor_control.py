@@ -102,7 +102,7 @@ class TensorControl(TileEngine[TensorOp]):
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
-            every_span=self.unit.recording,
+            every_span=self.unit.recording or self.mac_unit.recording,
         )
         pipe = self.pipe(decoded.costs, form, late.add if decoded.at_once else late.do)
         operands = decoded.operands
