@@ -140,7 +140,7 @@ def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]
         "roles": [side.titled(words) for side, words in roles],
         "role_of": role_of,
         "shares": shares,
-        "share_words": each[0][1]["share_words"],
+        **{key: each[0][1][key] for key in ("share_title", "share_words")},
         "factors": factors,
         "groups": [_placed(side, part) for side, data in each for part in data["groups"]],
         "counters": [part for _, part in sorted(zip(map(titles.index, titles), counters, strict=True), key=_place)],
