@@ -34,7 +34,8 @@ def command(
     """Compare saved runs of one network.
 
     Which is how fast, and where the difference to the first comes from. It prints tables, and makes a
-    page that needs nothing else, not even a connection.
+    page that needs nothing else, not even a connection; if the first two were traced, with both on one
+    timeline.
     """
     from tilesim.report.api import compare, save_comparison
 
@@ -49,7 +50,7 @@ def command(
         comparison = told_with(faults, lambda: compare(folders))
         if out is not None or not json_:
             say(f"writing {path}")
-            save_comparison(comparison, path)
+            save_comparison(comparison, path, folders)
         drawn = _drawn(comparison, pictures)
     if json_:
         tell_json(comparison)
