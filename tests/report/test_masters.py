@@ -41,7 +41,7 @@ def test_a_run_is_a_line_a_node_and_a_character_a_cycle(tmp_path: Path) -> None:
         "sink        .........",
         "               ^",
         "",
-        "A: a row of A is sent, forwarded or taken; a: A is under way past the node, without a row there; ^: the rule is",
+        "A: a row of A is sent, forwarded or taken; a: A is under way past the node, without a row there; ^: the rule is",  # noqa: E501  (as it is printed)
         "broken",
         "^ in cycle 23 a packet of high.send from tile 1, which occupies tile 1 to tile 3, passes tile 1, where low.send",
         "from tile 0, which occupies tile 0 to tile 2, began first and has not ended",
