@@ -17,6 +17,7 @@ from tilesim.machines.verify import Verdict
 from tilesim.machines.verify import verify as verified
 from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording
 
 
@@ -31,6 +32,7 @@ def simulate(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
 
@@ -51,6 +53,8 @@ def simulate(
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
+        on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
+            and whether it is the transfer's last. Such runs take longer.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -58,7 +62,13 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(
-        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+        keep_tensors,
+        _recording(trace),
+        rules,
+        masters,
+        {} if holds is None else holds,
+        on_start or unwatched,
+        on_packet,
     )
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
@@ -75,6 +85,7 @@ def simulate_requests(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -82,8 +93,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed: as in :func:`simulate`; labels begin with ``request2.``, that of
-            inference 2.
+        trace, rules, holds, on_start, masters, seed, on_packet: as in :func:`simulate`; labels begin with
+            ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -97,7 +108,7 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(
-        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched, on_packet
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]

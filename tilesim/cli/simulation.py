@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -12,13 +12,14 @@ from tilesim.budgets import LARGEST_INPUTS_BYTES
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.progress import simulating
 from tilesim.energy import priced
-from tilesim.errors import ArrayError, ProgramError, refuse
+from tilesim.errors import ArrayError, ProgramError, RunError, refuse
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
 from tilesim.machines.options import Say
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
+from tilesim.sim.trace.packets import PacketSeen, save_packets
 
 
 def simulated(
@@ -41,7 +42,11 @@ def simulated(
 def simulated_once(model: str, program: Program, options: RunningOptions, quiet: bool = False) -> Run:
     """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
-    with simulating(f"{program.name} on {program.topology.name}", quiet) as on_start, naming(model, options.inputs):
+    with (
+        simulating(f"{program.name} on {program.topology.name}", quiet) as on_start,
+        naming(model, options.inputs),
+        packets_for(options.ring_trace) as on_packet,
+    ):
         return api.simulate(
             program,
             arrays,
@@ -50,6 +55,7 @@ def simulated_once(model: str, program: Program, options: RunningOptions, quiet:
             holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
+            on_packet=on_packet,
         )
 
 
@@ -68,7 +74,10 @@ def simulated_in_turn(
             unkept = machine_of(linked.topology).faults(linked)
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
         arrays = None if samples is None else _samples(tensors, options.inferences, samples, note)
-        with simulating(f"{len(order)} inferences on {linked.topology.name}", quiet) as on_start:
+        with (
+            simulating(f"{len(order)} inferences on {linked.topology.name}", quiet) as on_start,
+            packets_for(options.ring_trace) as on_packet,
+        ):
             run = api.simulate_requests(
                 programs,
                 arrays,
@@ -78,8 +87,23 @@ def simulated_in_turn(
                 holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
+                on_packet=on_packet,
             )
     return linked, run
+
+
+@contextmanager
+def packets_for(path: Path | None) -> Iterator[Callable[[PacketSeen], None] | None]:
+    """Who hears of packets on the ring, if they are to go into a file: those of a run that can't go on, too."""
+    packets: list[PacketSeen] = []
+    try:
+        yield None if path is None else packets.append
+    except RunError:
+        if path is not None:
+            save_packets(packets, path)
+        raise
+    if path is not None:
+        save_packets(packets, path)
 
 
 def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:

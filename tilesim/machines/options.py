@@ -10,6 +10,7 @@ from tilesim.batching import Plan
 from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
 from tilesim.printable import unknown
 from tilesim.run import Look, unwatched
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording
 
 Say: TypeAlias = Callable[[str], None]
@@ -46,7 +47,7 @@ class RunOptions:
     """How a program is to be run; :func:`tilesim.simulate` explains each.
 
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
-    must not begin, by label, or by label, ``@`` and tile.
+    must not begin, by label, or by label, ``@`` and tile. ``on_packet`` hears of every packet at every stop of a ring.
     """
 
     keep_tensors: bool = False
@@ -55,6 +56,7 @@ class RunOptions:
     masters: str = "meet"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
+    on_packet: Callable[[PacketSeen], None] | None = field(default=None, repr=False)
 
     def faults(self) -> Iterator[str]:
         """What is wrong with its words."""

@@ -104,13 +104,16 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
             reading=reading,
         )
+        if options.on_packet is not None:
+            chip.monitor.tell(options.on_packet)
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
         return chip, *run_sections(chip, program, rows_of_host, held)
 
     try:
-        chip, load_cycles, cycles = finish(program.topology.ring.no_consumer == "stall" and reading is Reading.MEET)
+        is_free = program.topology.ring.no_consumer == "stall" and options.on_packet is None
+        chip, load_cycles, cycles = finish(is_free and reading is Reading.MEET)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [
