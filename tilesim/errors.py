@@ -25,6 +25,7 @@ from tilesim.printable import printable
 
 if TYPE_CHECKING:
     from tilesim.findings import Finding
+    from tilesim.run import Run
 
 
 class TilesimError(Exception):
@@ -81,10 +82,11 @@ def kept(faults: list[str]) -> Iterator[None]:
 class RunError(TilesimError):
     """A run that cannot go on: a sentence, or the lines of a report, printable whatever they quote.
 
-    ``findings`` are what was noticed before, as ``run.json`` would hold it.
+    ``findings`` are what was noticed before, as ``run.json`` would hold it; ``run`` is the run up to there.
     """
 
     exit_status = 3
+    run: Run | None = None
 
     def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = ()) -> None:
         self.findings = list(findings)

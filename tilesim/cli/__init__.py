@@ -38,6 +38,7 @@ COMMANDS = {
     "batch": "Plan batches of inferences for a chip with a weight memory.",
     "check": "Prove that programs keep to the chip's rules.",
     "verify": "Run one inference on two models of a chip and compare them.",
+    "watch": "Show what the units of a small chip are at, a line a cycle.",
     "trace": "Write the trace of a run for a viewer.",
     "support": "Say what stands between models and a run, and what helps.",
     "sweep": "Run models on chips with every combination of what varies.",

@@ -10,7 +10,7 @@ from tests.cli.conftest import Tilesim
 from tilesim.cli import COMMANDS, loaded
 from tilesim.cli.options.scope import APPLIES, Subject
 
-EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule"}
+EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule", "--from", "--to", "--units"}
 """Of commands that compile or run."""
 OF_RUNS = {
     *("compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support"),
