@@ -183,14 +183,14 @@ def _packet(text: str) -> Packet:
 def documents(watch: Watch) -> Iterator[dict[str, Any]]:
     """A document a cycle, as JSON holds it: what is not idle, empty or 0."""
     units = {unit: watch.activity(unit) for unit in watch.units if not watch.is_link(unit)}
-    stops = {unit: watch.passage(unit) for unit in watch.units if watch.is_link(unit)}
+    stops = {unit.replace(LINK, STOP): watch.passage(unit) for unit in watch.units if watch.is_link(unit)}
     flags = {name: watch.values(name) for name in watch.flags}
     fills = {name: watch.values(name) for name in [*(f"{unit}{FIFO}" for unit in units), *watch.queues]}
     for place, cycle in enumerate(watch.signals.window):
         yield {
             "cycle": cycle,
             "units": {unit: now._asdict() for unit, doing in units.items() if (now := doing[place])},
-            "ring": {unit: _passing(passing[place]) for unit, passing in stops.items() if any(passing[place])},
+            "ring": {stop: _passing(passing[place]) for stop, passing in stops.items() if any(passing[place])},
             "flags": {name: counts[place] for name, counts in flags.items() if counts[place]},
             "queues": {name: items[place] for name, items in fills.items() if items[place]},
         }

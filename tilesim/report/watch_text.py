@@ -12,7 +12,6 @@ from tilesim.errors import InputError
 from tilesim.printable import printable
 from tilesim.report.tracks import KINDS, groups, kind_of
 from tilesim.report.watch import FIFO, FLAGS, Activity, Packet, Passage, Watch
-from tilesim.report.words import ending
 from tilesim.sim.core.unit import BUSY, Reason
 
 CHANGES = "changes"
@@ -44,7 +43,7 @@ LAYOUTS = (
     *(Layout(width, 14) for width in (24, 18, 14)), *(Layout(width, width) for width in (12, 10)),
     *(Layout(0, width) for width in (14, 10, 8, 7, 5, 4, 3, 2)),
 )  # fmt: skip
-"""The first one that fits is taken, of those in which no two instructions look alike."""
+"""The first one that fits is taken, of those in which no label is shortened."""
 ROOMY = 7
 """Columns for a name from which on there is room for more: words for reasons, rows of packets, what waits in queues."""
 
@@ -66,7 +65,7 @@ class Spelling:
         return " | " if self.roomy else "|"
 
     def instruction(self, label: str) -> str:
-        return ending(printable(label), self.layout.label) if self.layout.label else str(self.numbers.get(label, "?"))
+        return printable(label) if self.layout.label else str(self.numbers.get(label, "?"))
 
     def reason(self, reason: str) -> str:
         return WAITS + (reason if self.roomy else LETTERS.get(reason, reason[:1]))
@@ -113,11 +112,11 @@ def lines(watch: Watch, labels: Sequence[str], width: int) -> Iterator[str]:
     Raises:
         InputError: there are more units at work than such lines hold.
     """
+    if not watch.signals.window:
+        raise InputError(f"the run ends before cycle {watch.signals.window.start:,}, from which on it is to be shown")
     if not watch.units:
-        window = watch.signals.window
-        raise InputError(
-            f"no unit{' that matches --units' * bool(watch.patterns)} is at work in the cycles {window.start:,} to {window.stop - 1:,}"
-        )
+        which = " that matches --units" if watch.patterns else ""
+        raise InputError(f"no unit{which} is at work in the cycles {_range(watch)}")
     spelling, columns = _fitted(watch, {label: number for number, label in enumerate(labels, 1)}, width)
     changes = _changes(watch, spelling)
     for meaning in _legend(watch, spelling, columns):
@@ -137,19 +136,23 @@ def _fitted(watch: Watch, numbers: Mapping[str, int], width: int) -> tuple[Spell
     labels = watch.instructions
     for layout in LAYOUTS:
         spelling = Spelling(layout, numbers)
-        if layout.label and len({spelling.instruction(label) for label in labels}) < len(labels):
+        if layout.label and any(len(printable(label)) > layout.label for label in labels):
             continue
         columns = _columns(watch, spelling)
         room = ROOM if spelling.roomy else LITTLE_ROOM
         taken = len(_header(columns, spelling.separator)[1]) - len(CHANGES) + room
         if taken <= width:
             return spelling, columns
-    window, units = watch.signals.window, f"'{watch.units[-1].rpartition('.')[0]}.*'"
+    some = f"{watch.units[-1].rpartition('.')[0]}.*"
     raise InputError(
-        f"{len(columns)} units are at work in the cycles {window.start:,} to {window[-1]:,}, which take {taken:,} "
-        f"columns of text, and a line has {width}: choose some with --units, such as --units {units}, or fewer cycles "
-        "with --from and --to"
+        f"{len(columns)} units are at work in the cycles {_range(watch)}, which take {taken:,} columns of text, and a "
+        f"line has {width}: choose some with --units, such as --units '{some}', or fewer cycles with --from and --to"
     )
+
+
+def _range(watch: Watch) -> str:
+    window = watch.signals.window
+    return f"{window.start:,} to {window.stop - 1:,}"
 
 
 def _columns(watch: Watch, spelling: Spelling) -> list[Column]:
@@ -165,7 +168,8 @@ def _columns(watch: Watch, spelling: Spelling) -> list[Column]:
                 cells = [spelling.doing(*one) for one in zip(watch.activity(unit), fills, strict=True)]
             width = max(*map(len, cells), min(len(name), spelling.layout.name))
             ours.append(Column(group.title, name.replace("link", "stop"), cells, width))
-        missing = min(len(group.title), spelling.layout.name) - sum(column.width + 1 for column in ours) + 1
+        title = len(group.title) if spelling.roomy else spelling.layout.name
+        missing = title - sum(column.width + 1 for column in ours) + 1
         last = ours[-1]
         columns += [*ours[:-1], Column(last.group, last.name, last.cells, last.width + max(0, missing))]
     return columns
