@@ -186,6 +186,20 @@ class RequestStatistics(TypedDict):
     """Which of the run's outputs are its own."""
 
 
+class MapPartition(TypedDict):
+    """Which tile makes which part of a layer's map."""
+
+    extent: Annotated[list[Count], Field(min_length=3, max_length=3)]
+    """Height, width and channels of the map."""
+    rows: list[Count]
+    """The first row of the map that each row of the grid makes; it makes those to before the next one's, the last to
+    the end. Empty where tiles make channels."""
+    columns: list[Count]
+    """Columns, likewise."""
+    block: Count
+    """How many channels each tile makes, the first tile the first; 0 where tiles make rows and columns."""
+
+
 class LayerPartition(TypedDict):
     """How one layer is spread over the tiles."""
 
@@ -195,6 +209,8 @@ class LayerPartition(TypedDict):
     """``spatial``, by rows and columns of its map, or ``channel``, by output channels."""
     reason: str
     """Why."""
+    map: NotRequired[MapPartition]
+    """Which tile makes which part of what it makes; missing where the program does not say, as older ones don't."""
 
 
 class PartitionCandidate(TypedDict):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from tilesim.api.arguments import Inputs, checked, listed
 from tilesim.errors import InputError, refuse
 from tilesim.machines.host import random_inputs
-from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
+from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, Suggestion, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
 from tilesim.machines.verify import Verdict
 from tilesim.machines.verify import verify as verified
-from tilesim.registry import machine_of, refusal
+from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
 from tilesim.sim.trace.recorder import Recording
 
@@ -144,6 +145,35 @@ def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say
     together = [programs] if isinstance(programs, Program) else programs
     machines = [_proving(program) for program in together]
     return machines[0].check(together, masters, say or silent)
+
+
+@checked
+def suggest(program: Program, masters: str = "meet", say: Say | None = None) -> Suggestion[Any]:
+    """Look for the smallest wait or fence with which a program is proven.
+
+    Args:
+        program: what :func:`check` refutes.
+        masters: what two masters of the ring must not do, as in :func:`simulate`.
+        say: is told what goes on.
+
+    Raises:
+        InputError: a program of a machine that proves nothing, or another word for ``masters``.
+    """
+    return _proving(program).suggest(program, masters, say or silent)
+
+
+def judge(packets: Path, masters: str = "meet") -> dict[str, Any]:
+    """What the packets on a ring that were recorded elsewhere, such as in an RTL simulation, did against its rules.
+
+    Args:
+        packets: a .csv file.
+        masters: what two masters of the ring must not do, as in :func:`simulate`.
+
+    Raises:
+        InputError: with every fault of the file, or another word for ``masters``.
+    """
+    machine = next(machine for machine in map(machine_named, MACHINES) if isinstance(machine, Proves))
+    return machine.judge(packets, masters)
 
 
 def _proving(program: Program) -> Proves[Any, Any]:

@@ -22,6 +22,20 @@ class Role:
     """Whether each of them has a row of its own in the picture of the whole run."""
 
 
+@dataclass(frozen=True)
+class Resource:
+    """What units wait for: for a ``reason``, in the role that ends in ``ending``, where somebody of the role that ends
+    in ``by`` lets them go on; ``*`` stands for all roles, and for nobody.
+    """
+
+    words: str
+    reason: str
+    ending: str = "*"
+    by: str = "*"
+    own: bool = False
+    """Whether it is the unit's own doing if nobody is named who lets it go on."""
+
+
 Lost: TypeAlias = Literal[
     "remainder", "halo", "parameters", "serial", "bus", "ports", "tile", "unused", "idle", "other"
 ]
@@ -83,6 +97,8 @@ class Description:
     """The first that fits a track is its role."""
     groups: Mapping[str, str] = field(default_factory=dict)
     """The title of the group that a track's second word belongs to, groups in order; any other word titles its own."""
+    resources: tuple[Resource, ...] = ()
+    """The first that fits a stall is what the unit waits for."""
     mac_arrays: str = ""
     """How the tracks of MAC arrays end."""
     causes: Mapping[str, Cause] = field(
@@ -103,5 +119,9 @@ class Description:
     """Of MACs, whatever the intensity."""
     bandwidths: tuple[PeakRate, ...] = ()
     """Of bytes, the most telling first: each has a roofline of its own."""
+    buses: tuple[str, ...] = ()
+    """Those in run.json's ``bytes``."""
+    memories: tuple[str, ...] = ()
+    """Those of which the machine tells a program's peak."""
     area: tuple[AreaPart, ...] = ()
     """What takes area; what stands beside the chip is not among it."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +13,11 @@ from pydantic import TypeAdapter, ValidationError
 from pydantic_core import ErrorDetails
 
 from tilesim.api.arguments import checked
+from tilesim.api.files import load_program
 from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
-from tilesim.errors import InputError, refuse
+from tilesim.errors import InputError, ProgramError, refuse
 from tilesim.files import odd_kind, read_text
+from tilesim.machines.program import Program
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.signals import Signals
@@ -25,6 +27,7 @@ from tilesim.statistics import SCHEMA, ArrayShape, RunStatistics
 TRACE_FILE = "trace.npz"
 SIGNALS_FILE = "signals.npz"
 RUN_FILE = "run.json"
+PROGRAM_FILE = "program.tasm"
 
 
 @dataclass(frozen=True, repr=False)
@@ -39,6 +42,21 @@ class SavedRun:
     """What every unit did when, if it was recorded."""
     signals: Signals | None = None
     """What flags, queues, buses and units held in each cycle of a window, if that was logged."""
+
+    @cached_property
+    def program(self) -> Program | None:
+        """The program that ran, read from the folder when it is first asked for; None if it is not there.
+
+        Raises:
+            ProgramError: a file that is no program, or that of another run.
+        """
+        path = self.folder / PROGRAM_FILE
+        if not path.is_file():
+            return None
+        program, ran = load_program(path), (self.statistics["network"], self.statistics["topology"])
+        if (program.name, program.topology.name) != ran:
+            raise ProgramError(f"{path}: must be the program of the run in {RUN_FILE} beside it, and is another one")
+        return program
 
     def __repr__(self) -> str:
         return f"<SavedRun in {self.folder} of {run_words(self.statistics, self.trace)}>"

@@ -38,8 +38,8 @@ def command(
     """Run models or a program on a chip.
 
     Once or several times; several models in turn; or one model on several chips, to compare them. Without a chip, it is
-    the smallest that comes with tilesim and holds them. The exit status is 2 if the input is wrong, and 3 if the run
-    can't go on.
+    the smallest that comes with tilesim and holds them. Of several chips, one that is too small, or on which the run
+    can't go on, does not stop the others. The exit status is 2 if the input is wrong, and 3 if a run can't go on.
     """
     with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)

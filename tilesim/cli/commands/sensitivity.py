@@ -12,7 +12,7 @@ import typer
 from tilesim.budgets import MOST_RUN_INFERENCES
 from tilesim.cli.faults import Faults, faults_of
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.cli.options.exploration import WorkerOptions
+from tilesim.cli.options.exploration import PointChoices, WorkerOptions
 from tilesim.cli.options.groups import word_option
 from tilesim.cli.options.models import ModelArgument
 from tilesim.cli.options.running import whole_number
@@ -38,6 +38,7 @@ NAME = "sensitivity.html"
 def command(
     model: ModelArgument,
     chips: ChipOptions,
+    how: PointChoices,
     crew: WorkerOptions,
     faults: Faults,
     keys: Annotated[
@@ -72,7 +73,9 @@ def command(
     from tilesim.report.api import save_sensitivity
     from tilesim.report.sensitivity import sensitivity_document
 
-    path, options = out or Path(NAME), PointOptions(inferences=inferences)
+    path, options = out or Path(NAME), PointOptions()
+    if not faults:
+        options = how.options(inferences)
     faults += faults_of(
         lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(png_dir)
     )

@@ -113,7 +113,8 @@ class RunningOptions(Options):
         Path | None,
         path_option(
             "DIR",
-            "Where outputs, statistics and program go, of several chips into a folder each; nowhere if not given.",
+            "Where outputs, statistics and program go, of several chips into a folder each: of those on "
+            "which it ran, all or none. Nowhere if not given.",
         ),
     ] = None
 

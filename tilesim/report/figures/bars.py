@@ -9,7 +9,7 @@ from matplotlib.figure import Figure
 from tilesim.report.analysis.contention import KindAccount, accounts
 from tilesim.report.analysis.layers import LayerRow, beside, causes, layers, total
 from tilesim.report.comparison import ComparisonDocument
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, key, label, name_rows, stack_bars
+from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, bars, colour, key, label, name_rows, stack_bars
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -82,12 +82,12 @@ def draw_layers(statistics: RunStatistics) -> Figure:
     panels[0].set_yticks(range(len(rows)), names, fontsize=min(6.0, 0.8 * room))
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
     _causes(panels[0], statistics, rows)
-    panels[1].barh(range(len(rows)), [row.in_use * 100 for row in rows], height=HEIGHT, color=colour("busy"))
+    bars(panels[1], [row.in_use * 100 for row in rows], colour("busy"), HEIGHT)
     panels[1].set_xlabel("MACs in use, %")
     _bytes(panels[2], rows)
     if energy:
         microjoules = [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows]
-        panels[3].barh(range(len(rows)), microjoules, color=colour("muted"))
+        bars(panels[3], microjoules, colour("energy"), HEIGHT)
         panels[3].set_xlabel("energy, µJ")
     for axes, where, columns in ((panels[0], "left", 4), (panels[2], "right", 2)):
         place: Any = f"outside upper {where}"

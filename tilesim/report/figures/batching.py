@@ -52,7 +52,7 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     most = max(batches["peak_buffer_bytes"] for _, _, batches in batched)
     fetched = max(batches["weight_bytes"] for _, _, batches in batched)
     for number, run, batches in batched:
-        hue = colour(f"master:{number % 8}")
+        hue = colour(f"series:{number % 8}")
         _dot(trade, batches, hue, fetched)
         cycles, sizes = np.array(batches["footprint"], np.int64).reshape(-1, 2).T
         time.step(cycles, sizes, where="post", color=hue, linewidth=0.8, label=label(run["name"]))

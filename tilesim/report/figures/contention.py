@@ -9,9 +9,18 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, Picture, colour, cycles_axis, rgb, stacked_shares
-from tilesim.report.tracks import track_words
+from tilesim.report.analysis.contention import Occupancy, occupancy
+from tilesim.report.figures.style import (
+    TALLEST_INCHES,
+    WIDTH_INCHES,
+    Picture,
+    colour,
+    cycles_axis,
+    rgb,
+    show_shares,
+    stacked_shares,
+)
+from tilesim.report.tracks import master_words, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -36,7 +45,7 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
         (carried, _carried(occupied), "carrying"),
         (waiting, _waiting(occupied), "waiting"),
     ):
-        axes.imshow(picture, extent=(0, statistics["cycles"], rows, 0), aspect="auto", interpolation="nearest")
+        show_shares(axes, picture, occupied.edges, rows)
         axes.set_title(title)
         cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
         axes.set_xlabel("cycle of the run")

@@ -89,7 +89,7 @@ def _energy_pj(rows: Sequence[Row], chip: ScaledRow) -> float:
 
 
 def _line(axes: Any, one: Series, number: int, values: Sequence[float], places: Sequence[float] | None = None) -> None:
-    hue, marker = colour(f"master:{number % 8}"), MARKERS[number % len(MARKERS)]
+    hue, marker = colour(f"series:{number % 8}"), MARKERS[number % len(MARKERS)]
     across = places or [row.tiles for row in one.rows]
     axes.plot(across, values, color=hue, marker=marker, markersize=3, linewidth=1.1, label=label(one.network))
     ring = {"markersize": 8, "markerfacecolor": "none", "markeredgecolor": hue, "markeredgewidth": 0.8}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,10 +18,11 @@ from tilesim.saving import all_or_nothing, writing
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tilesim.machines.trial import TrialDocument
     from tilesim.report.sensitivity import SensitivityDocument
 
 FORMATS: dict[str, dict[str, Any]] = {
-    "png": {"dpi": 300, "metadata": {"Software": None}},
+    "png": {"dpi": 300, "metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
 }
 """What makes files of a format that are the same each time."""
@@ -47,6 +49,17 @@ def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list
     return save_each(_sensitivity_figure(document), folder)
 
 
+def save_trial_figure(document: TrialDocument, path: Path) -> None:
+    """Write the picture of bare transfers that were tried into one file; its ending is one of :data:`FORMATS`. Raises
+    InputError as :func:`save_all`.
+    """
+    must_have_matplotlib()
+    from tilesim.report.figures import masters
+
+    with writing(path, "picture"), all_or_nothing(path.parent) as made, _style():
+        masters.draw(document).savefig(made / path.name, **FORMATS[path.suffix.removeprefix(".")])
+
+
 def must_have_matplotlib() -> None:
     """Raises InputError where it is not installed."""
     if find_spec("matplotlib") is None:
@@ -56,14 +69,21 @@ def must_have_matplotlib() -> None:
 def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
     """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
+    with writing(folder, "pictures"), all_or_nothing(folder) as made, _style():
+        names = [name for stem, figure in figures for name in _save(figure, made, stem)]
+    return [folder / name for name in names]
+
+
+@contextmanager
+def _style() -> Iterator[None]:
+    """Figures are drawn in our style in here, whatever the user's."""
     import matplotlib as mpl
 
-    with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
         mpl.rcParams.update(dict(SETTINGS))
-        names = [name for stem, figure in figures for name in _save(figure, made, stem)]
-    return [folder / name for name in names]
+        yield
 
 
 def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
@@ -102,4 +122,5 @@ def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:
     for ending, how in FORMATS.items():
         name = f"{stem}.{ending}"
         figure.savefig(folder / name, **how)
+        figure.set_layout_engine("none")  # everything has its place now
         yield name
