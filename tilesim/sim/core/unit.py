@@ -217,6 +217,15 @@ class Unit:
         """Begin a new account now."""
         self.cycles, self.moved, self.acted, self._accounted = {}, {}, {}, self.clock.cycle
 
+    def stand(self, end: int, working: bool) -> None:
+        """Account for the rest of a run that stands still in the cycle before ``end``; one that is ``working`` on its
+        instruction and does not wait for anything is busy. What it has foreseen stays as it is.
+        """
+        if self._accounted < end:
+            if working and self.instruction and self.waiting is None:
+                self.spend(BUSY, end)
+            self.close(end)
+
     def close(self, end: int) -> None:
         """Account for the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
         self.spend(self.waiting.reason.kind if self.waiting else "idle", end)

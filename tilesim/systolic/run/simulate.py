@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ProgramError, refuse
+from tilesim.errors import ProgramError, RunError, refuse
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
 from tilesim.machines.host import carried, received, samples_of
@@ -76,7 +76,11 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
     options.on_start(frame.look_at(program, lambda: chip.section, controls))
-    load_cycles, cycles = _sections(program, chip, host_memory, held)
+    try:
+        load_cycles, cycles = _sections(program, chip, host_memory, held)
+    except RunError as error:
+        error.run = _up_to_here(program, chip)
+        raise
     outputs = [
         received(tensor, data.view(tensor.carried))
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
@@ -87,6 +91,22 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         cycles=len(cycles),
         statistics=statistics.document(program, chip, load_cycles, cycles, trace),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
+        trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
+    )
+
+
+def _up_to_here(program: Program, chip: Chip) -> Run | None:
+    """A run that can't go on, if it has begun, without outputs."""
+    section, start = chip.section
+    if section != "run":
+        return None
+    cycles = range(start, chip.stand(program.run))
+    trace = frame.trace_of(program, chip.recorder, WAKEUP_SOURCES)
+    return Run(
+        outputs=[],
+        cycles=len(cycles),
+        statistics=statistics.document(program, chip, start, cycles, trace),
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
     )

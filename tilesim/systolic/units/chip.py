@@ -84,6 +84,14 @@ class Chip:
         self.clock.run()
         return range(start, self.clock.cycle)
 
+    def stand(self, instructions: Sequence[Instruction]) -> int:
+        """Account for a section of ``instructions`` that can't go on, up to the present cycle; the one after it."""
+        end = self.clock.cycle + 1
+        self.retirement.stand((op.label for op in instructions), end)
+        for unit in (*self.units, *self.links):
+            unit.stand(end, unit in self.units)
+        return end
+
     def close(self, end: int) -> None:
         """Book the rest of a run that ends at ``end``; a tile may still be on its way into the array."""
         if self.path.shifting:

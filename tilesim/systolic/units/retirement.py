@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TypeAlias
 
 import simpy
@@ -46,6 +46,12 @@ class Retirement:
         self.begun, self.retired = {}, {}
         for queue in Queue:
             self.counts.reset(queue)
+
+    def stand(self, labels: Iterable[str], end: int) -> None:
+        """The section can't go on: what has not begun, or not retired, does so at its ``end``."""
+        for label in labels:
+            self.begun.setdefault(label, end)
+            self.retired.setdefault(label, end)
 
     def retire(
         self, queue: Queue, op: Instruction, cycle: int, source: Waker, write: Callable[[], None] | None = None

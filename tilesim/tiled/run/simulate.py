@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, InputError, ProgramError, refuse
+from tilesim.errors import ArrayError, InputError, ProgramError, RunError, refuse
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -110,7 +110,11 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
-        return chip, *run_sections(chip, program, rows_of_host, held)
+        try:
+            return chip, *run_sections(chip, program, rows_of_host, held)
+        except RunError as error:
+            error.run = _up_to_here(program, chip)
+            raise
 
     foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
@@ -133,6 +137,23 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         cycles=len(cycles),
         statistics=statistics.document(program, chip, load_cycles, cycles, trace, findings),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
+        trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
+    )
+
+
+def _up_to_here(program: Program, chip: Chip) -> Run | None:
+    """A run that can't go on, if it has begun, without outputs."""
+    section, start = chip.section
+    if section != "run":
+        return None
+    cycles = range(start, chip.stand())
+    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
+    trace = frame.trace_of(program, chip.recorder, known)
+    return Run(
+        outputs=[],
+        cycles=len(cycles),
+        statistics=statistics.document(program, chip, start, cycles, trace),
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
     )

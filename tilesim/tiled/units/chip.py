@@ -102,7 +102,7 @@ class Chip:
             self.infeed.forwarded,
             self._count_outfeed,
         )
-        arbiter = Arbiter(self.clock, flat)
+        self._arbiter = arbiter = Arbiter(self.clock, flat)
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
@@ -166,6 +166,16 @@ class Chip:
         rows = ((stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._livelock.endless)
         afloat = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
         return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
+
+    def stand(self) -> int:
+        """Account for a section that can't go on, up to the present cycle; the one after it."""
+        end = self.clock.cycle + 1
+        self._arbiter.catch_up(end)
+        workers = {engine.unit for tile in self.tiles for engine in tile.engines.values()}
+        workers |= {self.infeed.unit, self.outfeed.unit, self.classifier.unit}
+        for unit in self.units:
+            unit.stand(end, unit in workers)
+        return end
 
     def close(self, end: int) -> None:
         """Account for the rest of a run that ends at ``end``."""
