@@ -95,6 +95,15 @@ class Watch:
             and name.removesuffix(FIFO) not in self._packets
         ]
 
+    def counts(self) -> tuple[list[str], list[str]]:
+        """All flags, and all queues but the ring's, or those of them that match a pattern."""
+        names = [name for name in self.signals.names if not self.patterns or self._matches(name)]
+        queues = [name for name in names if self.signals.kinds[self._places[name]] == "fill"]
+        return [name for name in names if FLAGS in name], [name for name in queues if STOP not in name]
+
+    def _matches(self, name: str) -> bool:
+        return any(fnmatchcase(name, pattern) for pattern in self.patterns)
+
     def activity(self, unit: str) -> list[Activity | None]:
         """What a unit does in each cycle; None: nothing."""
         cycles: list[Activity | None] = [None] * len(self.signals.window)
@@ -144,7 +153,7 @@ class Watch:
 
     def _wanted(self, track: str) -> bool:
         if self.patterns:
-            return any(fnmatchcase(track, pattern) for pattern in self.patterns)
+            return self._matches(track)
         known = role(track, self.description)
         return track in self._packets or not (known.bus or known.apart)
 
@@ -184,15 +193,14 @@ def documents(watch: Watch) -> Iterator[dict[str, Any]]:
     """A document a cycle, as JSON holds it: what is not idle, empty or 0."""
     units = {unit: watch.activity(unit) for unit in watch.units if not watch.is_link(unit)}
     stops = {unit.replace(LINK, STOP): watch.passage(unit) for unit in watch.units if watch.is_link(unit)}
-    flags = {name: watch.values(name) for name in watch.flags}
-    fills = {name: watch.values(name) for name in [*(f"{unit}{FIFO}" for unit in units), *watch.queues]}
+    flags, queues = ({name: watch.values(name) for name in names} for names in watch.counts())
     for place, cycle in enumerate(watch.signals.window):
         yield {
             "cycle": cycle,
             "units": {unit: now._asdict() for unit, doing in units.items() if (now := doing[place])},
             "ring": {stop: _passing(passing[place]) for stop, passing in stops.items() if any(passing[place])},
             "flags": {name: counts[place] for name, counts in flags.items() if counts[place]},
-            "queues": {name: items[place] for name, items in fills.items() if items[place]},
+            "queues": {name: items[place] for name, items in queues.items() if items[place]},
         }
 
 

@@ -99,11 +99,13 @@ def command(
         if error.run is not None:
             _show(program, error.run, units or [], json_)
         raise
-    if not json_ and not quiet:
-        tell(*notes, *cut(run, options.log_window()))
+    notes += cut(run, options.log_window())
+    if notes and not (json_ or quiet):
+        tell(*notes)
     _show(program, run, units or [], json_)
-    if not json_:
-        tell(*map(sentence, run.statistics.get("findings", [])))
+    findings = run.statistics.get("findings", [])
+    if findings and not json_:
+        tell(*map(sentence, findings))
 
 
 def _show(program: Program, run: Run, units: list[str], json_: bool) -> None:
