@@ -61,6 +61,6 @@ def test_what_is_wrong_is_said_at_once(tilesim: Tilesim) -> None:
         2,
         True,
     )
-    wide = tilesim("watch", "digits", "-t", "edge-4x4")
+    wide = tilesim("watch", "pocket", "-t", "edge-2x2")
     assert (wide.exit_code, wide.stdout) == (2, "")
     assert "a line has 120: choose some with --units, such as --units '" in wide.stderr
