@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tilesim.findings import Finding, sentence
 from tilesim.registry import description_of
 from tilesim.report.analysis.spans import busy_kind
-from tilesim.report.tracks import role
+from tilesim.report.tracks import MASTER_HUES, masters_of, role
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -34,8 +34,7 @@ def marks(run: RunStatistics, trace: Trace, hues: Mapping[str, int]) -> list[dic
 
 def hues_of(run: RunStatistics) -> dict[str, int]:
     """The number of each master's colour."""
-    masters = dict.fromkeys(master for finding in run.get("findings", []) for master in _masters(finding))
-    return {master: k % 8 for k, master in enumerate(sorted(masters, key=lambda name: (len(name), name)))}
+    return {master: number % MASTER_HUES for master, number in masters_of(run).items()}
 
 
 class _Work:

@@ -47,7 +47,7 @@ function toolbar(picture) {
   picture.pathButton = toggle("Critical path", () => picture.togglePath(), "C");
   picture.pathButton.hidden = !picture.path;
   picture.order = element("select", { "aria-label": "order of the tracks", change: () => picture.sort(picture.order.value === "share") },
-    element("option", { value: "share" }, `by ${picture.data.share_words}`), element("option", { value: "name" }, "by name"));
+    element("option", { value: "share" }, picture.data.share_title), element("option", { value: "name" }, "by name"));
   return element("div", { class: "tools" }, picture.query, picture.found, element("span", { class: "gap" }), picture.pathButton, picture.counterButton, picture.idleButton, picture.order,
     button("Fold all", () => picture.foldAll(true)), button("Unfold all", () => picture.foldAll(false)),
     button("Whole run", () => picture.home()), button("+", () => picture.zoom(0.5), "zoom in"), button("\u2212", () => picture.zoom(2), "zoom out"));

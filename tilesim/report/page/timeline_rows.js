@@ -69,12 +69,12 @@ class Rows {
     return group.tracks.length === 1 ? group.title : group.names[k];
   }
 
-  // Groups from the first on, as long as all that shows fits.
+  // Groups from the MAC arrays' on, as long as all that shows fits.
   unfoldSome() {
     this.order();
     let room = ROOM - this.sorted.reduce((sum, { rows }) => sum + (rows.length > 0), 0);
-    for (const { group, rows } of this.sorted) {
-      if (rows.length < 2) continue;
+    for (const { group, rows } of [...this.sorted].sort((a, b) => b.group.arrays - a.group.arrays)) {
+      if (rows.length < 2 || (group.run !== undefined && !group.arrays)) continue;
       room -= rows.length;
       if (room < 0) break;
       group.folded = false;
@@ -88,7 +88,7 @@ class Rows {
     const sum = (group) => group.tracks.reduce((all, track) => all + share(track), 0);
     this.sorted = this.groups.map((group, k) => ({ group, head: this.heads[k], sum: sum(group), rows: this.parts[k].filter((row) => this.withIdle || !this.idle[row.track]) }));
     if (!this.byShare) return;
-    this.sorted.sort((a, b) => (a.group.run ?? 0) - (b.group.run ?? 0) || b.group.arrays - a.group.arrays || b.sum - a.sum);
+    this.sorted.sort((a, b) => b.group.arrays - a.group.arrays || (a.group.run ?? 0) - (b.group.run ?? 0) || b.sum - a.sum);
     for (const each of this.sorted) each.rows.sort((a, b) => share(b.track) - share(a.track));
   }
 

@@ -33,7 +33,8 @@ def tracks_data(run: RunStatistics, tracks: Sequence[str]) -> dict[str, Any]:
         "roles": names,
         "role_of": [names.index(name) for name in roles],
         "shares": [round(shares[track], 6) for track in tracks],
-        "share_words": "cycles in which it waits",
+        "share_title": "by waits",
+        "share_words": "the cycles in which they wait",
         "counters": list(_counters(run, tracks, machine)),
     }
 
