@@ -65,19 +65,22 @@ def save_report(run: AnyRun, path: Path | str) -> None:
 
 
 @checked
-def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
+def save_figures(run: AnyRun, folder: Path | str, columns: int = 2, pdf: bool = False) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
     Args:
         run: the timeline and the links over time take a trace.
         folder: made if it is not there.
+        columns: how many of a paper's two columns they are wide.
+        pdf: draw them as PDF, too, with their fonts inside.
 
     Raises:
         InputError: the folder of the run holds none, matplotlib is not installed, or the pictures can't be written.
     """
+    from tilesim.report.figures.layout import FigureLayout
     from tilesim.report.figures.save import save_all
 
-    return save_all(_saved(run), Path(folder))
+    return save_all(_saved(run), Path(folder), FigureLayout(columns, pdf))
 
 
 @checked

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations, groupby, product
+from random import Random
 
 from tilesim.machines.holds import Holds
 from tilesim.tiled.isa.model.program import Program
@@ -96,7 +97,7 @@ def complete(events: Sequence[Event], groups: Mapping[str, Group]) -> bool:
 
 
 def start_times(program: Program, sends: Sequence[int], receives: Sequence[int]) -> Iterator[Holds]:
-    """Every combination of start times of all that send, and of all that receive, tile by tile."""
+    """Every combination of start times of all that send, and of all that receive, tile by tile, and at the sink."""
     keys: list[tuple[str, int | None]] = []
     times: list[Sequence[int]] = []
     for op in program.run:
@@ -108,4 +109,13 @@ def start_times(program: Program, sends: Sequence[int], receives: Sequence[int])
             tiles = [tile for tile in range(bitmap.bit_length()) if bitmap >> tile & 1]
             keys += [(op.label, tile) for tile in tiles]
             times += [receives] * len(tiles)
+        elif op.label.endswith(".outfeed"):
+            keys.append((op.label, None))
+            times.append(receives)
     return (dict(zip(keys, cycles, strict=True)) for cycles in product(*times))
+
+
+def some_times(program: Program, random: Random, runs: int, latest: int) -> Iterator[Holds]:
+    """So many start times of all that send or receive, any up to the latest."""
+    keys = [*next(start_times(program, (0,), (0,)))]
+    return ({key: random.randint(0, latest) for key in keys} for _ in range(runs))

@@ -55,9 +55,10 @@ def command(
     faults += faults_of(
         lambda: _must_be_writable(tasm, Path(transfers)), lambda: _must_be_drawable(png, Path(transfers))
     )
-    faults += (f"--{fault}" for fault in RunOptions(masters=masters).faults())
+    odd = [f"--{fault}" for fault in RunOptions(masters=masters).faults()]
+    faults += odd
     with progress(f"trying {transfers}", quiet) as say:
-        trial = told_with(faults, lambda: try_masters(transfers, masters))
+        trial = told_with(faults, lambda: try_masters(transfers, MEET if odd else masters))
         if tasm is not None:
             _write(trial, tasm)
         if png is not None:

@@ -22,7 +22,7 @@ def command(
     json_: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
-    """List the transfers with known verdicts that come with tilesim.
+    """List transfers with known verdicts, or write them.
 
     Others can try their own checkers and models with them. The table says of each case what is proven under each
     reading of the rule for masters, and of what is refuted which two transfers break it, with which start times, and in

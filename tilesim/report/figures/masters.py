@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from tilesim.machines.trial import TrialDocument
 from tilesim.report.analysis.masters import Cell, Occupancy, hues, letters, occupancy
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, key, label, name_rows
+from tilesim.report.figures.style import TALLEST_INCHES, colour, key, label, name_rows, width_inches
 
 ROW_INCHES = 0.2
 FRAME_INCHES = 1.0
@@ -28,7 +28,7 @@ def draw(document: TrialDocument) -> Figure:
     A faint one: a transfer is under way past the node; a hatched one: two are. A frame: the rule is broken there.
     """
     occupied, nodes = occupancy(document), document["nodes"]
-    figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, FRAME_INCHES + ROW_INCHES * len(nodes))))
+    figure = Figure(figsize=(width_inches(), min(TALLEST_INCHES, FRAME_INCHES + ROW_INCHES * len(nodes))))
     axes = figure.subplots()
     for place, cell in occupied.cells.items():
         if place[1] in occupied.window:
@@ -42,7 +42,7 @@ def draw(document: TrialDocument) -> Figure:
     name_rows(axes, nodes, MIDDLE)
     axes.set_xlabel(_caption(document))
     axes.hlines(range(1, len(nodes)), occupied.window.start, occupied.window.stop, colour("idle"), linewidth=0.4)
-    key(figure, [*_key(document)])
+    key(figure, [*_key(document, occupied)])
     return figure
 
 
@@ -84,12 +84,13 @@ def _caption(document: TrialDocument) -> str:
     return f"cycle of the run{f' (begun no sooner than: {held})' if held else ''}"
 
 
-def _key(document: TrialDocument) -> Iterator[Any]:
+def _key(document: TrialDocument, occupied: Occupancy) -> Iterator[Any]:
     of = hues(document)
     for transfer in document["transfers"]:
         words = f"{transfer['letter']}: {label(transfer['name'])} from {transfer['master']}"
         yield Patch(color=colour(of[transfer["name"]]), label=words)
     yield Patch(facecolor=colour("busy"), alpha=FAINT, label="under way, no row there")
-    yield Patch(facecolor="none", edgecolor=colour("busy"), hatch="////", label="two under way")
+    if any(len(cell.under_way) > 1 and not cell.passing for cell in occupied.cells.values()):
+        yield Patch(facecolor="none", edgecolor=colour("busy"), hatch="//////", label="two under way")
     if document["picture"]["breaches"]:
         yield Patch(facecolor="none", edgecolor="black", linewidth=1.4, label="the rule is broken")

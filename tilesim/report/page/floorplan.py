@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from numpy.typing import NDArray
-
 from tilesim.report.analysis.floorplan import (
     MEMORY_PORTS,
     Grid,
@@ -24,11 +22,12 @@ from tilesim.report.analysis.floorplan import (
 from tilesim.report.analysis.ownership import layer_maps
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
+from tilesim.report.page.floorplan_play import played
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import kind_words, short_name
 from tilesim.statistics import RunStatistics
 
-PARTS = ("places", "numbers", "paint", "owners", "findings")
+PARTS = ("places", "numbers", "paint", "owners", "findings", "log", "play")
 SCRIPTS = (*(f"floorplan_{part}.js" for part in PARTS), "floorplan.js")
 UNTRACED = (
     "This run was not traced, so that only the whole run can be chosen, and not what comes over the mesh by layer."
@@ -59,7 +58,7 @@ def floorplan(run: SavedRun) -> PageSection | None:
         "note": "" if run.trace else UNTRACED,
     }
     data["unmapped"] = _without_maps(data["layers"])
-    columns: dict[str, NDArray[Any]] = {}
+    data["log"], columns = played(run.signals, grid.tiles)
     accesses = memory_accesses(statistics, grid)
     if accesses is not None:
         columns["accesses"] = accesses.ravel()

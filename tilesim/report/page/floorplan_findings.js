@@ -1,6 +1,6 @@
 // What the run noticed on the ring: at its stop, in its masters' colours, with the nodes that each occupies.
 
-const masterHue = (data, name) => `var(--master-${data.masters[name] ?? 7})`;
+const masterHue = (data, name) => `var(--${(data.masters[name] || "master:other").replace(":", "-")})`;
 
 class Findings {
   constructor(floorplan) {

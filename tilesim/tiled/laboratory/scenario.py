@@ -116,10 +116,10 @@ class Scenario(ConfigSection):
     @model_validator(mode="after")
     def _transfers_fit(self) -> Scenario:
         try:
-            tiles = self.topology().tiles
+            chip = self.topology()
         except ConfigError as error:
-            raise ValueError("\n".join(f"chip {fault}" for fault in error.faults)) from None
-        faults = [*self._choice_faults(), *self._faults(tiles)]
+            raise ValueError("\n".join(_chip_faults(error))) from None
+        faults = [*self._choice_faults(), *self._faults(chip)]
         if faults:
             raise ValueError("\n".join(faults))
         return self
@@ -137,16 +137,29 @@ class Scenario(ConfigSection):
         if self.tiles is not None and "chip" in self.model_fields_set:
             yield "tiles must be left out where there is a chip: its keys grid.rows and grid.columns say it"
 
-    def _faults(self, tiles: int) -> Iterator[str]:
+    def _faults(self, chip: Topology) -> Iterator[str]:
         if not self.transfers:
             yield "transfers must have at least 1 entry, not 0"
         earlier: dict[str, BareTransfer] = {}
         for k, transfer in enumerate(self.transfers):
-            for fault in (*_node_faults(transfer, tiles), *wait_faults(transfer, earlier, tiles)):
+            for fault in (
+                *_node_faults(transfer, chip.tiles),
+                *_row_faults(transfer, chip),
+                *wait_faults(transfer, earlier, chip.tiles),
+            ):
                 yield f"transfers.{k}.{fault}"
             if transfer.name in earlier:
                 yield f"transfers.{k}.name must not be that of an earlier one, {transfer.name!r}"
             earlier.setdefault(transfer.name, transfer)
+
+
+def _chip_faults(error: ConfigError) -> list[str]:
+    """What is wrong with the chip: its machine, before all keys that are another machine's."""
+    of_machine = [fault for fault in error.faults if " machine must be " in fault]
+    return [
+        re.sub(r"^override ([\w.]+)=.*?: ", r"keys.\1: ", fault) if fault.startswith("override ") else f"chip {fault}"
+        for fault in of_machine or error.faults
+    ]
 
 
 def read_scenario(path: Path) -> Scenario:
@@ -168,7 +181,13 @@ def _node_faults(transfer: BareTransfer, tiles: int) -> Iterator[str]:
         elif place == transfer.master:
             yield f"to.{k} must not be the master itself, tile {place}"
         if place in transfer.to[:k]:
-            yield f"to.{k} must be given once, {place}"
+            yield f"to.{k} must be given once, not twice: {place}"
+
+
+def _row_faults(transfer: BareTransfer, chip: Topology) -> Iterator[str]:
+    most = chip.data_memory.size_bytes // chip.wide_memory.row_bytes
+    if transfer.master == SOURCE and transfer.rows > most:
+        yield f"rows must be at most {most}, which data memory holds, not {transfer.rows}"
 
 
 def wait_faults(transfer: BareTransfer, earlier: Mapping[str, BareTransfer], tiles: int) -> Iterator[str]:

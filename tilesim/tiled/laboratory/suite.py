@@ -2,7 +2,7 @@
 
 ``workloads/dual-master/suite.csv`` is made by ``scripts/make_dual_master.py``. Up to three transfers ``a``, ``b`` and
 ``c`` have a column each for master, receivers (with a space between two), rows, and what they wait for (``a passed``,
-or ``a passed, b taken``). Each reading has its verdict, and if that is ``refuted``: which two break the rule, with
+or ``a passed and b taken``). Each reading has its verdict, and if that is ``refuted``: which two break the rule, with
 which start times (cycles before which instructions of the case's program do not begin), in which cycle and where.
 """
 
@@ -33,6 +33,7 @@ COLUMNS = (
     *(column for reading in Reading for column in (str(reading), *(f"{reading}_{word}" for word in WITNESS))),
     "also",
 )
+AND = " and "
 HOP_CYCLES = "ring.hop_cycles"
 
 
@@ -113,7 +114,7 @@ def row_of(family: str, scenario: Scenario, document: TrialDocument) -> dict[str
 
 def _plain(name: str, row: Mapping[str, str]) -> dict[str, Any]:
     master, to, rows, after = (row[f"{name}_{column}"] for column in TRANSFER)
-    waits = dict(wait.split() for wait in after.split(", ")) if after else {}
+    waits = dict(wait.split() for wait in after.split(AND)) if after else {}
     places = [_place(word) for word in to.split()]
     return {
         "name": name,
@@ -139,7 +140,11 @@ def _cells(transfer: BareTransfer) -> Iterator[tuple[str, str]]:
     yield "master", str(transfer.master)
     yield "to", " ".join(map(str, transfer.to))
     yield "rows", str(transfer.rows)
-    yield "after", ", ".join(f"{name} {when}" for name, when in transfer.after.items())
+    yield "after", _waits(transfer)
+
+
+def _waits(transfer: BareTransfer) -> str:
+    return AND.join(f"{name} {when}" for name, when in transfer.after.items())
 
 
 def _verdict_cells(found: TrialReading) -> dict[str, str]:
@@ -164,6 +169,5 @@ def _files(case: Case) -> dict[str, str]:
 
 
 def _sentence(transfer: BareTransfer) -> str:
-    waits = " and ".join(f"{name} {when}" for name, when in transfer.after.items())
-    to = ",".join(map(str, transfer.to))
+    waits, to = _waits(transfer), ",".join(map(str, transfer.to))
     return f"{transfer.name}: {transfer.master}->{to} x{transfer.rows}{f' after {waits}' if waits else ''}"
