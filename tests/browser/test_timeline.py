@@ -268,8 +268,8 @@ def test_it_opens_on_the_mac_arrays_and_hides_who_was_idle(open_page: Open, digi
 def test_tracks_stand_in_the_order_of_their_shares_or_of_their_names(open_page: Open, digits: Path) -> None:
     page = open_page(digits / "report.html")
     page.get_by_role("button", name="Unfold all", exact=True).click()
-    data = page.evaluate("() => ({ tracks: tilesim.timeline.data.tracks, shares: tilesim.timeline.data.shares })")
-    shares = dict(zip(data["tracks"], data["shares"], strict=True))
+    data = page.evaluate("() => tilesim.timeline.data")
+    shares = dict(zip(data["tracks"], zip(data["shares"], data["waits"], strict=True), strict=True))
     names = "nodes => nodes.map((node) => node.dataset.track)"
     tiles = [
         [

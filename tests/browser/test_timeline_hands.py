@@ -16,6 +16,7 @@ from tests.report.saved import made_up, random_trace
 from tilesim.registry import description_of
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.tracks import kind_of, role
+from tilesim.sim.trace.trace import Trace
 
 SETTLED_MS = 250
 # The table of a range: its heading's words, and every row's cycles as they are, not as they show.
@@ -201,7 +202,9 @@ def test_pinned_tracks_stay_on_top(open_page: Open, digits: Path) -> None:
 
 
 def chain_of(run: SavedRun, span: int) -> list[int]:
-    """Where Enter leads from a span: to what released it, or from work to the stall before it on its track."""
+    """Where Enter leads from a span: to what released it; from work to the stall before it on its track; from work
+    after idleness to where its instruction was before.
+    """
     trace = run.trace
     assert trace is not None
     steps = [span]
@@ -214,12 +217,22 @@ def chain_of(run: SavedRun, span: int) -> list[int]:
             while trace.kinds[trace.kind[at]] == "busy":
                 joined = at > 0 and trace.track[at - 1] == trace.track[at]
                 if not joined or trace.start_cycle[at - 1] + trace.cycles[at - 1] < trace.start_cycle[at]:
-                    return steps
+                    break
                 at -= 1
-            after = at
-        if after in steps:
+            after = source(trace, at) if trace.kinds[trace.kind[at]] == "busy" else at
+        if after in (-1, *steps):
             return steps
         steps.append(after)
+
+
+def source(trace: Trace, span: int) -> int:
+    """The last span of its instruction, on another track, that begins before it; of several the first in the order of
+    tracks; -1: none.
+    """
+    others = (trace.what == trace.what[span]) & (trace.track != trace.track[span])
+    others &= trace.start_cycle < trace.start_cycle[span]
+    found = np.flatnonzero(others)
+    return int(found[np.argmax(trace.start_cycle[found])]) if found.size and trace.whats[trace.what[span]] else -1
 
 
 @pytest.mark.parametrize("press", ["Enter", "To the end"])
@@ -245,7 +258,7 @@ def test_enter_walks_what_released_what_to_its_end(open_page: Open, digits: Path
         assert run.trace.tracks[run.trace.track[span]] in text
         assert f"cycles {begin} to " in text
     said = page.locator("#timeline .chain [role=status]").inner_text()
-    assert "the end" in said or "not recorded" in said
+    assert said.startswith("the end: ")
     page.locator("#timeline .chain li button").first.click()
     assert run.trace.tracks[run.trace.track[stall]] in page.locator("#timeline-details").inner_text()
     assert page.locator("#timeline .chain li").count() == 1

@@ -95,7 +95,7 @@ def run_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[st
         "note": _note(run, trace),
         "cycles": run["cycles"],
         "clock_hz": run["clock_hz"],
-        **tracks_data(run, tracks),
+        **tracks_data(run, trace, tracks),
         "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
         "findings": marks(run, trace, hues_of(run)),
     }

@@ -160,6 +160,31 @@ class Spans {
     return -1;
   }
 
+  // All spans in the order of their instructions: those of number k are order[a] for first[k] <= a < first[k + 1].
+  get byWhat() {
+    if (this.sorted) return this.sorted;
+    const first = new Uint32Array(this.whats.length + 1);
+    for (let i = 0; i < this.count; i++) first[this.what[i] + 1]++;
+    for (let k = 0; k < this.whats.length; k++) first[k + 1] += first[k];
+    const [next, order] = [first.slice(), new Uint32Array(this.count)];
+    for (let i = 0; i < this.count; i++) order[next[this.what[i]]++] = i;
+    return (this.sorted = { first, order });
+  }
+
+  // Where the instruction of a span was before it came there: its last span on another track that starts earlier; -1: none.
+  source(span) {
+    const what = this.what[span];
+    if (!this.whats[what]) return -1;
+    const { first, order } = this.byWhat;
+    let found = -1;
+    for (let a = first[what]; a < first[what + 1]; a++) {
+      const i = order[a];
+      if (this.starts[i] >= this.starts[span] || (found >= 0 && this.starts[i] <= this.starts[found])) continue;
+      if (this.trackOf(i) !== this.trackOf(span)) found = i;
+    }
+    return found;
+  }
+
   // The first span of a track that starts after a given one (forward), or the last that starts before it; -1: none.
   beside(span, forward) {
     const [track, t] = [this.trackOf(span), this.starts[span]];

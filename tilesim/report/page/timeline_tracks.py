@@ -7,10 +7,14 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tilesim.machines.description import Description
 from tilesim.registry import description_of
+from tilesim.report.analysis.critical_path import critical_path
 from tilesim.report.tracks import accounts_of, groups, is_mac_array, role, tracks_where, words
 from tilesim.sim.core.unit import Reason
+from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
 
 
@@ -19,12 +23,12 @@ def active_cycles(unit: UnitStatistics) -> int:
     return unit["busy_cycles"] + sum(unit["stall_cycles"].values())
 
 
-def tracks_data(run: RunStatistics, tracks: Sequence[str]) -> dict[str, Any]:
-    """Groups, roles, shares and counters, which say ``tracks`` by their places."""
+def tracks_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+    """Groups, roles, shares and counters, which say ``tracks`` by their places, the trace's first."""
     machine = description_of(run["machine"])
     roles = [role(track, machine).words for track in tracks]
     names = list(dict.fromkeys(roles))
-    shares = waits(run)
+    shares, waiting = path_shares(run, trace), waits(run)
     return {
         "groups": [
             {**asdict(group), "arrays": is_mac_array(tracks[group.tracks[0]], machine)}
@@ -33,22 +37,26 @@ def tracks_data(run: RunStatistics, tracks: Sequence[str]) -> dict[str, Any]:
         "roles": names,
         "role_of": [names.index(name) for name in roles],
         "shares": [round(shares[track], 6) for track in tracks],
-        "share_title": "by waits",
-        "share_words": "the cycles in which they wait",
+        "waits": [round(waiting[track], 6) for track in tracks],
         "counters": list(_counters(run, tracks, machine)),
     }
 
 
+def path_shares(run: RunStatistics, trace: Trace) -> Mapping[str, float]:
+    """Of each track the share of the run in which it is what the run waits for."""
+    path, shares = critical_path(run, trace), defaultdict[str, float](float)
+    cycles = np.bincount(path.track[path.track >= 0], path.cycles[path.track >= 0], len(trace.tracks))
+    for track, of_track in zip(trace.tracks, cycles.tolist(), strict=True):
+        shares[track] = of_track / max(1, run["cycles"])
+    return shares
+
+
 def waits(run: RunStatistics) -> Mapping[str, float]:
-    """Of each track the share of the run in which it waits for anything but work; of MAC arrays, in which they work
-    or wait.
-    """
-    machine = description_of(run["machine"])
+    """Of each track the share of the run in which it waits for anything but work."""
     shares: defaultdict[str, float] = defaultdict(float)
     for unit in accounts_of(run):
         waiting = sum(cycles for reason, cycles in unit["stall_cycles"].items() if reason != Reason.WORK)
-        busy = unit["busy_cycles"] if is_mac_array(unit["track"], machine) else 0
-        shares[unit["track"]] = (waiting + busy) / max(1, run["cycles"])
+        shares[unit["track"]] = waiting / max(1, run["cycles"])
     return shares
 
 
