@@ -14,9 +14,9 @@ from tests.browser.conftest import Open
 from tests.browser.test_timeline import TRACKS, WINDOW, longest_stall, point_at, write
 from tests.report.saved import made_up, random_trace
 from tilesim.registry import description_of
+from tilesim.report.analysis.dependences import Dependences
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.tracks import kind_of, role
-from tilesim.sim.trace.trace import Trace
 
 SETTLED_MS = 250
 # The table of a range: its heading's words, and every row's cycles as they are, not as they show.
@@ -203,7 +203,7 @@ def test_pinned_tracks_stay_on_top(open_page: Open, digits: Path) -> None:
 
 def chain_of(run: SavedRun, span: int) -> list[int]:
     """Where Enter leads from a span: to what released it; from work to the stall before it on its track; from work
-    after idleness to where its instruction was before.
+    after idleness to who set its unit to work.
     """
     trace = run.trace
     assert trace is not None
@@ -219,20 +219,24 @@ def chain_of(run: SavedRun, span: int) -> list[int]:
                 if not joined or trace.start_cycle[at - 1] + trace.cycles[at - 1] < trace.start_cycle[at]:
                     break
                 at -= 1
-            after = source(trace, at) if trace.kinds[trace.kind[at]] == "busy" else at
+            after = source(run, at) if trace.kinds[trace.kind[at]] == "busy" else at
         if after in (-1, *steps):
             return steps
         steps.append(after)
 
 
-def source(trace: Trace, span: int) -> int:
-    """The last span of its instruction, on another track, that begins before it; of several the first in the order of
-    tracks; -1: none.
-    """
-    others = (trace.what == trace.what[span]) & (trace.track != trace.track[span])
-    others &= trace.start_cycle < trace.start_cycle[span]
-    found = np.flatnonzero(others)
-    return int(found[np.argmax(trace.start_cycle[found])]) if found.size and trace.whats[trace.what[span]] else -1
+def source(run: SavedRun, span: int) -> int:
+    """The last work with its instruction before it, of those who may have set its unit to work; -1: none."""
+    trace = run.trace
+    assert trace is not None
+    starters = Dependences(trace.tracks, description_of(run.statistics["machine"]).dependences).started_by
+    now = trace.start_cycle[span]
+    ours = (trace.what == trace.what[span]) & np.isin(trace.track, starters(int(trace.track[span])))
+    found = np.flatnonzero(ours & (trace.start_cycle < now) & (trace.kind == trace.kinds.index("busy")))
+    if not found.size or not trace.whats[trace.what[span]]:
+        return -1
+    ends = np.minimum(trace.start_cycle[found] + trace.cycles[found], now)
+    return int(found[np.lexsort((-found, trace.start_cycle[found], ends))[-1]])
 
 
 @pytest.mark.parametrize("press", ["Enter", "To the end"])

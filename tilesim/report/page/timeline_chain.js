@@ -14,7 +14,7 @@ class Chain {
   }
 
   // Where the chain goes on from a span: to what released it; from one that nothing released, to the stall before the
-  // work that it ends, on the same track; if the track was idle before that work, to where its instruction came from.
+  // work that it ends, on the same track; if the track was idle before that work, to who set it to work.
   // Else how it ends.
   after(span) {
     const { spans } = this.picture;

@@ -122,6 +122,7 @@ def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]
     each = [(side, run_data(side.run.statistics, side.trace, side.tracks)) for side in sides]
     width = sum(len(side.tracks) for side in sides)
     roles = [(side, words) for side, data in each for words in data["roles"]]
+    started_by: list[list[int]] = [[] for _ in range(width)]
     role_of, shares, waits, factors = [0] * width, [0.0] * width, [0.0] * width, [1] * width
     for side, data in each:
         first_role = sum(len(other["roles"]) for _, other in each[: side.number])
@@ -129,6 +130,7 @@ def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]
             role_of[place] = first_role + data["role_of"][local]
             shares[place], waits[place] = data["shares"][local], data["waits"][local]
             factors[place] = side.factor
+            started_by[place] = [side.places[starter] for starter in data["started_by"][local]]
     names = ", ".join(side.titled(side.name) for side in sides)
     notes = [side.titled(data["note"]) for side, data in each if data["note"]]
     counters = [_placed(side, part) for side, data in each for part in data["counters"]]
@@ -142,6 +144,7 @@ def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]
         "shares": shares,
         "waits": waits,
         "factors": factors,
+        "started_by": started_by,
         "groups": [_placed(side, part) for side, data in each for part in data["groups"]],
         "counters": [part for _, part in sorted(zip(map(titles.index, titles), counters, strict=True), key=_place)],
         "lanes": [_later(side, lane) for side, data in each for lane in data["lanes"]],

@@ -62,8 +62,8 @@ function shares(series, from, per, out, width, scale) {
 
 class Spans {
   constructor(data, columns) {
-    const { tracks, kinds, whats, layers, factors } = data;
-    Object.assign(this, columns, { tracks, kinds, whats, layers, factors });
+    const { tracks, kinds, whats, layers, factors, started_by } = data;
+    Object.assign(this, columns, { tracks, kinds, whats, layers, factors, started_by });
     this.busy = kinds.findIndex(({ kind }) => kind === "busy");
     this.work = kinds.findIndex(({ kind }) => kind === "stall:work");
     this.count = columns.gap.length;
@@ -171,16 +171,19 @@ class Spans {
     return (this.sorted = { first, order });
   }
 
-  // Where the instruction of a span was before it came there: its last span on another track that starts earlier; -1: none.
+  // The last work with the instruction of a span, before it, of those units that may have set its unit to work; -1: none.
   source(span) {
-    const what = this.what[span];
-    if (!this.whats[what]) return -1;
+    const [what, now] = [this.what[span], this.starts[span]];
+    const starters = new Set(this.started_by[this.trackOf(span)]);
+    if (!this.whats[what] || !starters.size) return -1;
     const { first, order } = this.byWhat;
+    const come = (i) => Math.min(this.endOf(i), now);
     let found = -1;
     for (let a = first[what]; a < first[what + 1]; a++) {
       const i = order[a];
-      if (this.starts[i] >= this.starts[span] || (found >= 0 && this.starts[i] <= this.starts[found])) continue;
-      if (this.trackOf(i) !== this.trackOf(span)) found = i;
+      if (this.starts[i] >= now || (found >= 0 && (come(i) < come(found) || (come(i) === come(found) && this.starts[i] <= this.starts[found])))) continue;
+      const place = this.placeOf(i);
+      if (place % this.kinds.length === this.busy && starters.has(Math.floor(place / this.kinds.length))) found = i;
     }
     return found;
   }

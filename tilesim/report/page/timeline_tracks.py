@@ -12,6 +12,7 @@ import numpy as np
 from tilesim.machines.description import Description
 from tilesim.registry import description_of
 from tilesim.report.analysis.critical_path import critical_path
+from tilesim.report.analysis.dependences import Dependences
 from tilesim.report.tracks import accounts_of, groups, is_mac_array, role, tracks_where, words
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.trace import Trace
@@ -29,6 +30,7 @@ def tracks_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict
     roles = [role(track, machine).words for track in tracks]
     names = list(dict.fromkeys(roles))
     shares, waiting = path_shares(run, trace), waits(run)
+    dependences = Dependences(tracks, machine.dependences)
     return {
         "groups": [
             {**asdict(group), "arrays": is_mac_array(tracks[group.tracks[0]], machine)}
@@ -38,6 +40,7 @@ def tracks_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict
         "role_of": [names.index(name) for name in roles],
         "shares": [round(shares[track], 6) for track in tracks],
         "waits": [round(waiting[track], 6) for track in tracks],
+        "started_by": [dependences.started_by(place) for place in range(len(tracks))],
         "counters": list(_counters(run, tracks, machine)),
     }
 
