@@ -198,6 +198,27 @@ def test_pinned_tracks_stay_on_top(open_page: Open, digits: Path) -> None:
     assert pinned.evaluate_all("nodes => nodes.map((node) => node.dataset.track)") == [under]
 
 
+def test_by_keyboard_a_track_is_found_pinned_and_read(open_page: Open, digits: Path) -> None:
+    page, trace = open_page(digits / "report.html"), load_run(digits).trace
+    assert trace is not None
+    track = "chip.tile1.ring_consumer"
+    page.keyboard.press("/")
+    page.keyboard.type("tile1.ring_consumer")
+    page.keyboard.press("Enter")
+    scroller = page.locator("#timeline .scroller")
+    scroller.press("m")
+    assert page.locator("#timeline .pinned .label").get_attribute("data-track") == track
+    scroller.press("n")
+    line = page.locator("#timeline-details").inner_text()
+    ours = np.flatnonzero((trace.track == trace.tracks.index(track)) & (trace.start_cycle >= trace.start))
+    begin = int(trace.start_cycle[ours[0]] - trace.start)
+    assert line.startswith(f"{track} \u00b7")
+    assert f"cycles {begin:,} to " in line
+    scroller.press(".")
+    second = int(trace.start_cycle[ours[1]] - trace.start)
+    assert f"cycles {second:,} to " in page.locator("#timeline-details").inner_text()
+
+
 # ---- chains
 
 

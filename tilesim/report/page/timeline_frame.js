@@ -9,7 +9,7 @@ const KEYS = [
   ["F", "fill the picture with the selected span, as Z"],
   ["Enter", "what released the selected stall, what that waited for, and so on to the end"],
   ["R", "choose the selected span, or the cycles shown, as range"],
-  ["M", "pin the track under the pointer, or of the selected span, or unpin it"],
+  ["M", "pin the track under the pointer, of the selected span or just found, or unpin it"],
   ["J K", "the next and the previous finding"],
   ["C", "the critical path"],
   ["U", "the counters"],

@@ -201,6 +201,18 @@ class Spans {
     return found;
   }
 
+  // The first span of a track that ends after cycle t; -1: none.
+  firstIn(track, t) {
+    let found = -1;
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const { a, b } = this.series(track, kind);
+      const at = seek(this.series(track, kind), a - 1, t);
+      const i = at >= a && this.endOf(at) > t ? at : at + 1;
+      if (i < b && (found < 0 || this.starts[i] < this.starts[found])) found = i;
+    }
+    return found;
+  }
+
   // The number of spans of a track that start in a window.
   within(track, from, to) {
     let count = 0;
