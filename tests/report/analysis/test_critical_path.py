@@ -17,7 +17,7 @@ from tilesim.machines.host import random_inputs
 from tilesim.report.analysis.critical_path import (
     NOT_RECORDED,
     ON_ITS_WAY,
-    Path,
+    CriticalPath,
     critical_path,
     layer_shares,
     roles_of,
@@ -55,11 +55,11 @@ def trace(spans: Spans, released: Sequence[tuple[str, int, str, str]] = (), star
     return recorder.trace(("conv",), {what: 0 for *_, what in spans if what.startswith("conv")})
 
 
-def path_of(found: Trace, **statistics: Any) -> Path:
+def path_of(found: Trace, **statistics: Any) -> CriticalPath:
     return critical_path(made_up(found, **statistics).statistics, found)
 
 
-def steps(path: Path) -> list[tuple[str, int, int, str]]:
+def steps(path: CriticalPath) -> list[tuple[str, int, int, str]]:
     """A track without the chip, the first cycle and that after the last, and what it did, each."""
     return [
         (path.tracks[track].removeprefix("chip.") if track >= 0 else "", start, start + cycles, path.kinds[kind])
@@ -69,7 +69,7 @@ def steps(path: Path) -> list[tuple[str, int, int, str]]:
     ]
 
 
-def must_add_up(path: Path, cycles: int) -> None:
+def must_add_up(path: CriticalPath, cycles: int) -> None:
     ends = path.start + path.cycles
     assert (path.cycles > 0).all()
     assert path.start[:1].tolist() == [0][:cycles]

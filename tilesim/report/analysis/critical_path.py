@@ -38,7 +38,7 @@ DEFINITION = (
 
 
 @dataclass(frozen=True)
-class Path:
+class CriticalPath:
     """Steps in the order of time, each a part of what the run waited for; they follow each other without a gap from
     cycle 0 to the run's last.
     """
@@ -77,7 +77,7 @@ class Share(NamedTuple):
     cycles: int
 
 
-def critical_path(statistics: RunStatistics, trace: Trace) -> Path:
+def critical_path(statistics: RunStatistics, trace: Trace) -> CriticalPath:
     """The steps that end with the run's last work.
 
     A stall that something let end goes on there, at its end or the stall's, whichever is earlier; a stall of which
@@ -94,10 +94,10 @@ def critical_path(statistics: RunStatistics, trace: Trace) -> Path:
     of_span, of_track, of_kind, of_what = numbers
     layers = np.append(trace.layer_of, np.int32(NOBODY))  # whose last is that of no instruction
     kinds = (*trace.kinds, ON_ITS_WAY, NOT_RECORDED)
-    return Path(trace.tracks, kinds, of_span, of_track, start, end - start, of_kind, of_what, layers[of_what])
+    return CriticalPath(trace.tracks, kinds, of_span, of_track, start, end - start, of_kind, of_what, layers[of_what])
 
 
-def shares(statistics: RunStatistics, path: Path, cycles: range | None = None) -> list[Share]:
+def shares(statistics: RunStatistics, path: CriticalPath, cycles: range | None = None) -> list[Share]:
     """The cycles of the path in a range (None: all) by what units are and what they did, the most first; they add up
     to the range's.
     """
@@ -111,13 +111,13 @@ def shares(statistics: RunStatistics, path: Path, cycles: range | None = None) -
     return sorted((Share(*of, count) for of, count in sums.items()), key=lambda share: (-share.cycles, share[:2]))
 
 
-def roles_of(statistics: RunStatistics, path: Path) -> Mapping[int, str]:
+def roles_of(statistics: RunStatistics, path: CriticalPath) -> Mapping[int, str]:
     """What each track is, in words, by its place."""
     description = description_of(statistics["machine"])
     return {NOBODY: "no unit"} | {k: role(track, description).words for k, track in enumerate(path.tracks)}
 
 
-def layer_shares(path: Path) -> dict[int, int]:
+def layer_shares(path: CriticalPath) -> dict[int, int]:
     """The cycles of the path by the layer that they are for, -1: none."""
     return dict(zip(*_summed(path.layer, path.cycles), strict=True))
 

@@ -109,6 +109,11 @@ class Unit:
         return Waker(self.track, self.instruction)
 
     @property
+    def accounted_until(self) -> int:
+        """The cycle up to which its cycles are accounted for; of a link that only tallies, how many there are."""
+        return self._accounted
+
+    @property
     def bytes(self) -> int:
         """All bytes moved."""
         return sum(self.moved.values())
