@@ -289,7 +289,7 @@ class Timeline {
     tilesim.on("window", ({ from, to }) => this.shown(() => this.show(from, to)));
     tilesim.on("track", ({ name }) => track(name) >= 0 && this.shown(() => this.labels.flash(this.scrollTo(track(name)))));
     tilesim.on("span", (asked) => track(asked.track) >= 0 && this.shown(() => this.goToCycle(track(asked.track), asked.cycle)));
-    tilesim.on("instruction", ({ label }) => this.instruction(label));
+    tilesim.on("instruction", (asked) => asked && this.instruction(asked.label));
     tilesim.on("cursor", (asked) => {
       this.followed = asked ? asked.cycle : null;
       this.drawAround();

@@ -119,7 +119,7 @@ def _moved(side: _Side, kinds: Sequence[str], before: Sequence[_Side]) -> dict[s
 
 def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]:
     """What both runs say of their tracks."""
-    each = [(side, run_data(side.run.statistics, side.trace, side.tracks)) for side in sides]
+    each = [(side, run_data(side.run, side.trace, side.tracks)) for side in sides]
     width = sum(len(side.tracks) for side in sides)
     roles = [(side, words) for side, data in each for words in data["roles"]]
     started_by: list[list[int]] = [[] for _ in range(width)]

@@ -11,11 +11,10 @@ import numpy as np
 
 from tilesim.machines.description import Description
 from tilesim.registry import description_of
-from tilesim.report.analysis.critical_path import critical_path
 from tilesim.report.analysis.dependences import Dependences
+from tilesim.report.document import SavedRun
 from tilesim.report.tracks import accounts_of, groups, is_mac_array, role, tracks_where, words
 from tilesim.sim.core.unit import Reason
-from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
 
 
@@ -24,12 +23,13 @@ def active_cycles(unit: UnitStatistics) -> int:
     return unit["busy_cycles"] + sum(unit["stall_cycles"].values())
 
 
-def tracks_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+def tracks_data(saved: SavedRun, tracks: Sequence[str]) -> dict[str, Any]:
     """Groups, roles, shares and counters, which say ``tracks`` by their places, the trace's first."""
+    run = saved.statistics
     machine = description_of(run["machine"])
     roles = [role(track, machine).words for track in tracks]
     names = list(dict.fromkeys(roles))
-    shares, waiting = path_shares(run, trace), waits(run)
+    shares, waiting = path_shares(saved), waits(run)
     dependences = Dependences(tracks, machine.dependences)
     return {
         "groups": [
@@ -45,12 +45,17 @@ def tracks_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict
     }
 
 
-def path_shares(run: RunStatistics, trace: Trace) -> Mapping[str, float]:
+def path_shares(run: SavedRun) -> Mapping[str, float]:
     """Of each track the share of the run in which it is what the run waits for."""
-    path, shares = critical_path(run, trace), defaultdict[str, float](float)
-    cycles = np.bincount(path.track[path.track >= 0], path.cycles[path.track >= 0], len(trace.tracks))
-    for track, of_track in zip(trace.tracks, cycles.tolist(), strict=True):
-        shares[track] = of_track / max(1, run["cycles"])
+    shares: defaultdict[str, float] = defaultdict(float)
+    if (path := run.path) is None:
+        return shares
+    known = path.track >= 0
+    cycles = np.bincount(path.track[known], path.cycles[known], len(path.tracks)).tolist()
+    shares.update(
+        (track, of_track / max(1, run.statistics["cycles"]))
+        for track, of_track in zip(path.tracks, cycles, strict=True)
+    )
     return shares
 
 
