@@ -100,6 +100,12 @@ class RunningOptions(Options):
             "run. May be given several times.",
         ),
     ] = None
+    ring_trace: Annotated[
+        Path | None,
+        path_option(
+            "FILE.csv", "Where every packet at every stop of the ring goes, also of a run that can't go on: a table."
+        ),
+    ] = None
     energy: Annotated[
         Path | None,
         path_option(
