@@ -92,7 +92,7 @@ class Chip:
             unit.close(end)
 
     def stop(self, labels: Iterable[str]) -> int:
-        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then, and so do the instructions among ``labels`` that
         have not retired.
 

@@ -175,7 +175,7 @@ class Chip:
             unit.close(end)
 
     def stop(self, sound: bool) -> int:
-        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then. ``sound``: engines can tell what they did.
 
         Returns:
