@@ -30,6 +30,7 @@ def simulate(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    instant: str | Sequence[str] = (),
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
 
@@ -50,6 +51,9 @@ def simulate(
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
+        instant: labels of transfers that take no time, or patterns of such (``*.send``), to see what the run would
+            save: no cycle of their own, no port, no place on a link or in a register, but the same bytes, in the same
+            order, when the flags that they wait for have risen. ``run.statistics["instant"]`` lists them.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -57,8 +61,9 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(
-        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
-    )
+        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, _labels(instant),
+        on_start or unwatched,
+    )  # fmt: skip
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
 
@@ -74,6 +79,7 @@ def simulate_requests(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    instant: str | Sequence[str] = (),
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -81,8 +87,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed: as in :func:`simulate`; labels begin with ``request2.``, that of
-            inference 2.
+        trace, rules, holds, on_start, masters, seed, instant: as in :func:`simulate`; labels begin with ``request2.``,
+            that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -96,7 +102,13 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(
-        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+        False,
+        _recording(trace),
+        rules,
+        masters,
+        {} if holds is None else holds,
+        _labels(instant),
+        on_start or unwatched,
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]
@@ -116,6 +128,10 @@ def link(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """
     program: Program = _in_turn(programs).link(programs, order)
     return program
+
+
+def _labels(instant: str | Sequence[str]) -> tuple[str, ...]:
+    return (instant,) if isinstance(instant, str) else tuple(instant)
 
 
 def _in_turn(programs: Sequence[Program]) -> RunsInTurn[Any, Any]:

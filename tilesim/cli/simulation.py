@@ -50,6 +50,7 @@ def simulated_once(model: str, program: Program, options: RunningOptions, quiet:
             holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
+            instant=options.instant or (),
         )
 
 
@@ -78,6 +79,7 @@ def simulated_in_turn(
                 holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
+                instant=options.instant or (),
             )
     return linked, run
 

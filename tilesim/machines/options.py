@@ -46,7 +46,8 @@ class RunOptions:
     """How a program is to be run; :func:`tilesim.simulate` explains each.
 
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
-    must not begin, by label, or by label, ``@`` and tile.
+    must not begin, by label, or by label, ``@`` and tile. ``instant``: labels of transfers that take no time, or
+    patterns of such.
     """
 
     keep_tensors: bool = False
@@ -54,6 +55,7 @@ class RunOptions:
     rules: str = "strict"
     masters: str = "meet"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
+    instant: tuple[str, ...] = ()
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
 
     def faults(self) -> Iterator[str]:

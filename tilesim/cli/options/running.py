@@ -92,6 +92,14 @@ class RunningOptions(Options):
             "run. May be given several times.",
         ),
     ] = None
+    instant: Annotated[
+        list[str] | None,
+        word_option(
+            "LABEL",
+            "Let a transfer of the program, or all that match a pattern such as '*.send', take no time: to see what "
+            "the run would save. May be given several times.",
+        ),
+    ] = None
     energy: Annotated[
         Path | None,
         path_option(

@@ -32,7 +32,7 @@ APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
     **dict.fromkeys(BATCHED, (Subject.MODELS, PlansBatches)),
     "--inputs": (Subject.ONE_MODEL,),
     **dict.fromkeys(RUN, ()),
-    "--hold": (Subject.ONE_CHIP,),  # an instruction is one of a program, which is for one chip
+    **dict.fromkeys(("--hold", "--instant"), (Subject.ONE_CHIP,)),  # an instruction is one of a program, for one chip
 }
 """All that is listed must be so, and the chip's machine able; an option that is not here applies to everything."""
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from typing import Any, TypeVar
 
 from simpy.core import StopSimulation
@@ -28,7 +28,9 @@ U = TypeVar("U", bound=Unit)
 
 
 class Chip:
-    """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired."""
+    """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired;
+    ``instants``: transfers, by label, that take no time.
+    """
 
     def __init__(
         self,
@@ -36,7 +38,9 @@ class Chip:
         data: Data,
         recorder: Recorder | None = None,
         on_retired: Callable[[str], None] = lambda _label: None,
+        instants: Collection[str] = (),
     ) -> None:
+        self._instants = instants
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
@@ -98,4 +102,6 @@ class Chip:
     def _unit(self, name: str, kind: type[U]) -> U:
         track = f"chip.{name}"
         recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
-        return kind(self.clock, track, recorder)
+        unit = kind(self.clock, track, recorder)
+        unit.instants = self._instants
+        return unit

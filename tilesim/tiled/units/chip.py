@@ -47,7 +47,8 @@ class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
     forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
-    engines do is worked out by compiled loops.
+    engines do is worked out by compiled loops; ``instants``: transfers, by label, that take no time, on the ring only
+    without ``bursts``.
     """
 
     def __init__(
@@ -60,8 +61,10 @@ class Chip:
         bursts: bool = False,
         flat: bool = False,
         reading: Reading = Reading.MEET,
+        instants: Collection[str] = (),
     ) -> None:
         self.topology = topology
+        self._instants = instants
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[RunPart] = []
@@ -203,6 +206,7 @@ class Chip:
     def _unit(self, track: str) -> Unit:
         recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
         unit = Unit(self.clock, track, recorder)
+        unit.instants = self._instants
         self.units.append(unit)
         return unit
 
