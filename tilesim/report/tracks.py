@@ -104,7 +104,7 @@ def words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ").replace("dma ", "DMA ")
 
 
-# ---- tracks in groups, as people look for them: by bus and by tile
+# ---- tracks in groups, as people look for them: the MAC arrays, then by bus and by tile
 
 
 @dataclass(frozen=True)
@@ -117,25 +117,37 @@ class TrackGroup:
 
 
 def groups(tracks: Sequence[str], description: Description) -> list[TrackGroup]:
-    """All tracks in groups, those that the machine names before all others, numbers in the order of counting."""
+    """All tracks in groups: the MAC arrays, those that the machine names, all others; numbers as they are counted."""
     members: dict[str, list[int]] = {}
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
         members.setdefault(_title(tracks[place], description), []).append(place)
     grouped = [
-        TrackGroup(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
+        TrackGroup(title, tuple(ours), tuple(_name(tracks[place], description) for place in ours))
+        for title, ours in members.items()
     ]
-    order = list(dict.fromkeys(description.groups.values()))
+    arrays = [_title(track, description) for track in tracks if is_mac_array(track, description)]
+    order = list(dict.fromkeys([*arrays, *description.groups.values()]))
     ranks = {title: rank for rank, title in enumerate(order)}
     return sorted(grouped, key=lambda group: (ranks.get(group.title, len(ranks)), _natural(group.title)))
 
 
+def is_mac_array(track: str, description: Description) -> bool:
+    """Whether it is the track of one."""
+    return bool(description.mac_arrays) and track.endswith(description.mac_arrays)
+
+
 def _title(track: str, description: Description) -> str:
+    if is_mac_array(track, description):
+        title = role(track, description).words
+        return f"{title[:1].upper()}{title[1:]}"
     part = track.split(".")[1:2] or [track]
     return description.groups.get(part[0]) or words(part[0]).capitalize()
 
 
-def _name(track: str) -> str:
+def _name(track: str, description: Description) -> str:
     parts = track.split(".")
+    if is_mac_array(track, description) and len(parts) > 2:
+        return words(parts[1])
     inner = parts[2:] if len(parts) > 2 and parts[1] != "host" else parts[1:] or parts
     return " ".join(map(words, inner))
 

@@ -20,7 +20,9 @@ VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
-    "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--instant": ("a",), "--energy": ("e.yaml",), "--out": ("out",),
+    "--signals": (":9",),
+    "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--instant": ("a",),
+    "--energy": ("e.yaml",), "--out": ("out",),
 }  # fmt: skip
 
 

@@ -53,6 +53,21 @@ class Receiver(Protocol):
         """A packet has been taken in this cycle."""
 
 
+class StopListener(Protocol):
+    """Hears of the packets of a stop."""
+
+    def arrives(self, packet: Packet, cycle: int) -> None:
+        """A packet will stand here from ``cycle`` on."""
+
+    def leaves(self, cycle: int, following: tuple[int, Packet] | None) -> None:
+        """The head of the register is taken or forwarded in ``cycle``; the ``following`` packet, with the cycle from
+        which on it stands here.
+        """
+
+    def enters(self, packet: Packet, cycle: int) -> None:
+        """A packet enters the link in ``cycle``."""
+
+
 class RingStop:
     """One node's stop: a register for what arrives, the link to the next node, and a queue for what the node sends.
 
@@ -75,6 +90,7 @@ class RingStop:
         self.on_tail: Callable[[], None] | None = None
         self.on_miss: Callable[[], None] | None = None
         self.passage: Passage | None = None
+        self.listener: StopListener | None = None
         self.outgoing: deque[Packet] = deque()
         self._places = topology.ring.hop_cycles + 1
         self._freed: deque[int] = deque()
@@ -175,11 +191,7 @@ class RingStop:
         if left and not packet.instant and not self.credits:
             self._await_credit()
             return False
-        self._register.popleft()
-        if not packet.instant:
-            self._handled = now
-            assert self._previous is not None
-            self._previous.return_credit()
+        self._leave(packet, now)
         if taken:
             assert self.receiver is not None
             if self.passage is not None and packet.transfer is not None:
@@ -193,6 +205,16 @@ class RingStop:
         if self._register:
             self.poke(1)
         return True
+
+    def _leave(self, packet: Packet, now: int) -> None:
+        """The head of the register leaves it."""
+        self._register.popleft()
+        if self.listener is not None:
+            self.listener.leaves(now, self._register[0] if self._register else None)
+        if not packet.instant:
+            self._handled = now
+            assert self._previous is not None
+            self._previous.return_credit()
 
     def _taken_bit(self, packet: Packet) -> int:
         """The bit with which the packet is to be taken here; none if it goes past."""
@@ -255,6 +277,8 @@ class RingStop:
         self.link.spend("idle")
         self.link.add(BUSY, 1, packet.row.shape[1])
         self._places -= 1
+        if self.listener is not None:
+            self.listener.enters(packet, self._clock.cycle)
         self._next.arrive(packet, self.hop_cycles)
 
     def _pass_over(self, packet: Packet) -> None:
@@ -270,6 +294,8 @@ class RingStop:
     def arrive(self, packet: Packet, after_cycles: int) -> None:
         """A packet is on the link and stands here ``after_cycles`` from now."""
         self._register.append((self._clock.cycle + after_cycles, packet))
+        if self.listener is not None:
+            self.listener.arrives(packet, self._clock.cycle + after_cycles)
         self.poke(after_cycles)
 
     @property
