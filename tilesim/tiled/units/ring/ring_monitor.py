@@ -54,7 +54,7 @@ MEETING, AT_ONCE = "meeting", "under way at once"
 class Passage:
     """What passes one stop of the ring: the transfers that have begun there but not shown their tail, in the order in
     which they began, those that its node has ``sent`` to the end, and whose rows each instruction there has taken, in
-    order.
+    order. ``on_packet`` hears of every packet.
     """
 
     def __init__(self, node: int, meet: Meet, begin: Callable[[Passage, SentTransfer], None]) -> None:
@@ -63,11 +63,14 @@ class Passage:
         self.sent: set[SentTransfer] = set()
         self.taken: defaultdict[str, list[SentTransfer]] = defaultdict(list)
         self.met: set[frozenset[SentTransfer]] = set()
+        self.on_packet: Callable[[int, SentTransfer], None] | None = None
         self._meet = meet
         self._begin = begin
 
     def note(self, transfer: SentTransfer, tail: bool) -> None:
         """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
+        if self.on_packet is not None:
+            self.on_packet(self.node, transfer)
         under_way = self.under_way
         if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
             self._begin(self, transfer)
