@@ -23,7 +23,7 @@ SHOWN = re.compile(
     re.MULTILINE,
 )
 """The commands of a page that pictures come from."""
-PAGES = ("trace.md", "batches.md", "questions.md", "masters.md")
+PAGES = ("trace.md", "gallery.md", "batches.md", "questions.md", "masters.md")
 REFUTED = 1
 """The exit status of a command whose answer is no."""
 SECTIONS = (
@@ -33,6 +33,8 @@ SECTIONS = (
     ("smallest.html", "explore_pareto", "sweep-pareto"),
 )
 """Of pages of the guide's questions: the page, its section, and the picture of it."""
+FIGURES = ("timeline", "roofline", "layers", "stalls")
+"""Those of the gallery."""
 SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
 """Pixels around a section."""
@@ -60,6 +62,8 @@ def make(folder: Path) -> None:
     PICTURES.mkdir(parents=True, exist_ok=True)
     copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
     copyfile(schedules, PICTURES / schedules.name)
+    for name in FIGURES:
+        copyfile(folder / "figures" / f"{name}.png", PICTURES / f"figure-{name}.png")
     copyfile(folder / "masters.png", PICTURES / "masters.png")
     _photograph(page, "timeline", "timeline")
     for name, section, picture in SECTIONS:

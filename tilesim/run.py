@@ -58,7 +58,8 @@ class Run:
     """
 
     outputs: list[NDArray[Any]]
-    """In the model's own dtypes and shapes; of k samples, the first axis is k times as long."""
+    """In the model's own dtypes and shapes; of k samples, the first axis is k times as long. None of a run that did not
+    come to its end."""
     cycles: int
     """From the first word in to the last word out."""
     statistics: RunStatistics
@@ -90,7 +91,8 @@ class Run:
         return json.dumps(self.statistics, indent=2, allow_nan=False) + "\n"
 
     def save(self, folder: Path | str) -> None:
-        """Write ``run.json``, ``outputs.npz`` and, if there are any, ``trace.npz`` and ``signals.npz``: all or none.
+        """Write ``run.json``, ``outputs.npz`` and, if there are any, ``trace.npz`` and ``signals.npz``: all or none. A
+        run that did not come to its end has no ``outputs.npz``.
 
         Raises:
             InputError: the files cannot be written.
@@ -101,7 +103,8 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write the same files, one after the other, into a folder that is there; raises OSError if it can't."""
-        write_npz(folder / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
+        if "end" not in self.statistics:
+            write_npz(folder / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
         if self.trace is not None:
             self.trace.save(folder / "trace.npz")
         if self.signals is not None:
@@ -114,4 +117,5 @@ def run_words(statistics: RunStatistics, trace: Trace | None = None) -> str:
     where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
     seconds = format_seconds(statistics["cycles"] / statistics["clock_hz"])
     traced = "" if trace is None else ", traced" if trace.track.size else ", with an empty trace"
-    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{traced}"
+    ended = f", ended early ({statistics['end']['kind']})" if "end" in statistics else ""
+    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{ended}{traced}"

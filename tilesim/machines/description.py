@@ -89,6 +89,26 @@ class AreaPart:
     """Of a memory: how many, or the key that says it."""
 
 
+Ends: TypeAlias = Mapping[str, tuple[str, ...]]
+"""By how a track ends, how other tracks end, the likeliest first. ``#`` is the number in its name, the same in theirs,
+``#-1`` the one before; ``*`` is anything. What stands before the end is the same.
+"""
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """Who waits for whom, as far as the stalls of a trace do not say it."""
+
+    started_by: Ends = field(default_factory=dict)
+    """Who sets an idle unit to work, with the same instruction."""
+    taken_by: Ends = field(default_factory=dict)
+    """Who takes what stands before a link, as it enters that."""
+    freed_by: Ends = field(default_factory=dict)
+    """Who frees the place for which a unit stalls: the one of them that the instruction is for."""
+    told_by: Ends = field(default_factory=dict)
+    """Whose spans tell more of what a unit does."""
+
+
 @dataclass(frozen=True)
 class Description:
     """A machine in the words of a report. What it leaves out is called as in run.json, or is left out of the report."""
@@ -101,6 +121,8 @@ class Description:
     """The first that fits a stall is what the unit waits for."""
     mac_arrays: str = ""
     """How the tracks of MAC arrays end."""
+    dependences: Dependences = field(default_factory=Dependences)
+    """What a trace does not say of them."""
     causes: Mapping[str, Cause] = field(
         default_factory=lambda: {"macs": Cause("the MAC array multiplies, or does the layer's other work")}
     )

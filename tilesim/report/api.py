@@ -65,19 +65,22 @@ def save_report(run: AnyRun, path: Path | str) -> None:
 
 
 @checked
-def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
+def save_figures(run: AnyRun, folder: Path | str, columns: int = 2, pdf: bool = False) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
     Args:
         run: the timeline and the links over time take a trace.
         folder: made if it is not there.
+        columns: how many of a paper's two columns they are wide.
+        pdf: draw them as PDF, too, with their fonts inside.
 
     Raises:
         InputError: the folder of the run holds none, matplotlib is not installed, or the pictures can't be written.
     """
+    from tilesim.report.figures.layout import FigureLayout
     from tilesim.report.figures.save import save_all
 
-    return save_all(_saved(run), Path(folder))
+    return save_all(_saved(run), Path(folder), FigureLayout(columns, pdf))
 
 
 @checked
@@ -148,21 +151,25 @@ def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument
     return compared(_all_saved(runs))
 
 
-def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
+def save_comparison(
+    comparison: ComparisonDocument, path: Path | str, runs: Iterable[AnyRun] | Mapping[str, AnyRun] = ()
+) -> None:
     """Write the page of runs that were put side by side, one HTML file that needs nothing else.
 
     Args:
         comparison: what :func:`compare` has made of them.
         path: the file.
+        runs: the same runs as :func:`compare` was given: the first two are on one timeline if both were traced.
 
     Raises:
-        InputError: it is no comparison, or the file can't be written.
+        InputError: it is no comparison, or not of these runs, or the file can't be written.
     """
     from tilesim.report.comparison import must_be_comparison
     from tilesim.report.page.compare import comparison_page
 
     must_be_comparison(comparison)
-    _write_page(path, comparison_page(comparison))
+    given = runs.values() if isinstance(runs, Mapping) else runs
+    _write_page(path, comparison_page(comparison, _all_saved(given, first=2, with_trace=True)))
 
 
 @checked
@@ -264,15 +271,15 @@ def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
     return load_run(Path(run), with_trace)
 
 
-def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
-    """All runs, or what is wrong with any."""
+def _all_saved(runs: Iterable[AnyRun], first: int | None = None, with_trace: bool = False) -> list[SavedRun]:
+    """All runs, or the first so many; or what is wrong with any."""
     if isinstance(runs, str | Path | Run | SavedRun) or not isinstance(runs, Iterable):
         raise InputError(f"a comparison must be of several runs in a list, or by their names, not of {shown(runs)}")
     saved: list[SavedRun] = []
     faults: list[str] = []
-    for run in runs:
+    for run in islice(runs, first):
         with kept(faults):
-            saved.append(_saved(run, with_trace=False))
+            saved.append(_saved(run, with_trace))
     refuse(faults)
     return saved
 

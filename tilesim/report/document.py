@@ -18,6 +18,7 @@ from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError, ProgramError, refuse
 from tilesim.files import odd_kind, read_text
 from tilesim.machines.program import Program
+from tilesim.report.analysis.critical_path import CriticalPath, critical_path
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
 from tilesim.sim.trace.signals import Signals
@@ -57,6 +58,11 @@ class SavedRun:
         if (program.name, program.topology.name) != ran:
             raise ProgramError(f"{path}: must be the program of the run in {RUN_FILE} beside it, and is another one")
         return program
+
+    @cached_property
+    def path(self) -> CriticalPath | None:
+        """Its critical path, worked out when it is first asked for; None without a trace."""
+        return None if self.trace is None else critical_path(self.statistics, self.trace)
 
     def __repr__(self) -> str:
         return f"<SavedRun in {self.folder} of {run_words(self.statistics, self.trace)}>"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Resource, Role
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Resource, Role
 from tilesim.sim.core.unit import Reason
 from tilesim.systolic.topology import SUM_BYTES
 
@@ -30,6 +30,20 @@ GROUPS = {
     "matrix": "Array and vector unit",
     "vector": "Array and vector unit",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "sequencer": ("host.instructions",),
+        "host.infeed": ("dma_in",),
+        "host.outfeed": ("dma_out",),
+        "weight_memory": ("weight_fetcher",),
+        "weight_path": ("weight_fetcher",),
+        "dma_in": ("sequencer",),
+        "dma_out": ("sequencer",),
+        "weight_fetcher": ("sequencer",),
+        "matrix": ("sequencer",),
+        "vector": ("sequencer",),
+    }
+)
 RESOURCES = (
     Resource("issue queues", Reason.FIFO, "sequencer"),
     Resource("weight FIFO", Reason.FIFO, "weight_fetcher"),
@@ -86,6 +100,7 @@ COLUMNS = {
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
     resources=RESOURCES,
     mac_arrays=".matrix",
     causes=CAUSES,

@@ -19,6 +19,7 @@ from tilesim.errors import HangError
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import LATEST, holds
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
 from tilesim.tiled.isa.model.loops import iterations
@@ -36,7 +37,7 @@ from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
 Parties = tuple[str, frozenset[tuple[str, int, str]]]
 """What two transfers do, and which they are as findings name them: instruction, which of its transfers, and master."""
-OnPacket = Callable[[int, int, str], None]
+OnPacket = Callable[[PacketSeen], None]
 StartTimes = Mapping[str, int]
 """Cycles before which instructions must not begin, by label, or label, ``@`` and tile."""
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8)
@@ -108,7 +109,7 @@ def breaches(
 ) -> dict[Parties, Finding]:
     """Who is seen to break the rule for masters in a run with zeros for inputs and with holds ``given``, and when.
 
-    ``on_packet`` hears of every packet that passes a node of the ring: cycle, node, and the label of what sent it.
+    ``on_packet`` hears of every packet that passes a node of the ring, in cycles of its section.
     """
     found: dict[Parties, Finding] = {}
     for finding in _noticed(program, given, masters, on_packet):
@@ -125,8 +126,7 @@ def _noticed(program: Program, given: StartTimes, masters: Reading, on_packet: O
     rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
     chip = Chip(program.topology, samples, None, frame.forget, reading=masters)
     if on_packet is not None:
-        for passage in chip.monitor.passages:
-            passage.on_packet = lambda node, sent: on_packet(chip.clock.cycle - chip.section[1], node, sent.sender)
+        chip.monitor.tell(lambda seen: on_packet((seen[0] - chip.section[1], *seen[1:])))
     try:
         run_sections(chip, program, rows_of_host, holds(program, given, tiles_of))
     except HangError as error:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatchcase
 from itertools import product
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Resource, Role
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Resource, Role
 from tilesim.sim.core.unit import Reason
 from tilesim.tiled.isa.model.sheet import CLIENTS
 
@@ -39,6 +39,22 @@ GROUPS = {
     "mesh": "Mesh",
     "instruction_bus": "Instruction bus",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "ring.link#": ("ring.link#-1", "tile#-1.ring_producer", "infeed", "outfeed", "classifier"),
+        "mesh.tile#.*": ("tile#.mesh_out_*",),
+        "tile#.*": ("instruction_bus.stop#",),
+        "instruction_bus.stop0": ("controller",),
+        "instruction_bus.stop#": ("instruction_bus.stop#-1",),
+        "classifier": ("instruction_bus.stop*",),
+        "host.outfeed": ("outfeed",),
+        "infeed": ("controller",),
+        "outfeed": ("controller",),
+    },
+    taken_by={"ring.link#": ("tile#-1.ring_consumer",)},
+    freed_by={"instruction_bus.stop#": ("tile#.*", "classifier")},
+    told_by={"tile#.tensor": ("tile#.mac_array",)},
+)
 
 
 def _ports() -> Iterator[Resource]:
@@ -130,6 +146,7 @@ TILES = ("grid.rows", "grid.columns")
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
     resources=RESOURCES,
     mac_arrays=".mac_array",
     causes=CAUSES,

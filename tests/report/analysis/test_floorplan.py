@@ -23,6 +23,7 @@ from tilesim.report.analysis.floorplan import (
     unit_accounts,
 )
 from tilesim.report.document import SavedRun
+from tilesim.report.tracks import master_hue, masters_of
 from tilesim.statistics import RunStatistics
 
 LINK = {"track": "chip.ring.link0", "busy_cycles": 3, "stall_cycles": {"credit": 2}, "idle_cycles": 5, "bytes": 48}
@@ -108,4 +109,12 @@ def test_findings_are_at_their_stops_and_masters_in_the_order_of_the_ring() -> N
     assert (met.stop, met.cycle, met.masters, met.occupied) == (2, 7, ("tile 1", "source"), ((2,), (0, 1)))
     assert met.sentence.startswith("in cycle 7 a packet of b from source")
     assert (floats.stop, floats.cycle, floats.masters, floats.instructions) == (4, -1, ("tile 0",), ("c",))
-    assert masters(statistics, Grid(1, 2)) == {"source": 0, "tile 0": 1, "tile 1": 2}
+
+
+def test_masters_have_the_colours_that_they_have_everywhere(digits_run: SavedRun) -> None:
+    numbers = masters_of(digits_run.statistics)
+    hues = masters(digits_run.statistics, Grid(2, 2))
+    assert [*hues] == ["source", "tile 0", "tile 1", "tile 2", "tile 3", "classifier"]
+    assert hues["source"] == master_hue(numbers["infeed"])
+    assert hues["tile 2"] == master_hue(numbers["tile 2"])
+    assert len(set(hues.values())) == 6

@@ -12,6 +12,8 @@ from tests.report.saved import made_up
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection, encoded
 from tilesim.report.page.floorplan import NO_LAYERS, UNMAPPED, UNTRACED, floorplan
+from tilesim.report.page.floorplan_play import MOST_CHANGES, MOST_TILES, played
+from tilesim.sim.trace.signals import Signals
 
 
 def drawn(run: SavedRun) -> PageSection:
@@ -66,3 +68,26 @@ def test_a_layer_that_is_not_there_is_left_out(digits_run: SavedRun) -> None:
 
 def test_chips_without_tiles_have_none() -> None:
     assert floorplan(made_up(None)) is None
+
+
+def signals_of(changes: int) -> Signals:
+    """A queue that changes in every cycle."""
+    cycle = np.arange(changes, dtype=np.int64)
+    signal = np.zeros(changes, np.int32)
+    return Signals(("chip.infeed.fifo",), ("fill",), (), range(changes), signal, cycle, cycle % 7)
+
+
+def test_a_log_goes_whole_or_its_first_cycles(digits_run: SavedRun) -> None:
+    section = drawn(replace(digits_run, signals=signals_of(50)))
+    assert section.data["log"]["window"] == [0, 50]
+    assert section.columns["value"].tolist() == [cycle % 7 for cycle in range(50)]
+    log, columns = played(signals_of(MOST_CHANGES + 5), 4)
+    assert log
+    assert log["window"] == [0, MOST_CHANGES]
+    assert columns["cycle"].size == MOST_CHANGES
+
+
+def test_there_is_nothing_to_play_of_many_tiles_or_without_a_window(digits_run: SavedRun) -> None:
+    assert drawn(digits_run).data["log"] is None
+    assert played(signals_of(50), MOST_TILES + 1) == (None, {})
+    assert played(signals_of(0), 4) == (None, {})

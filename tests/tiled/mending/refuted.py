@@ -43,7 +43,7 @@ def refuted_programs(first: int = 0) -> Iterator[Refuted]:
 
 
 def _refuted(random: Random) -> Refuted | None:
-    kind, make = random.choice(KINDS)
+    _, make = random.choice(KINDS)
     made = make(random)
     return made if made is not None and not proof_of(made.program, made.reading).proven else None
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from tilesim.findings import Finding, sentence
 from tilesim.report.analysis.spans import Words
-from tilesim.report.tracks import accounts_of, stacked
+from tilesim.report.tracks import accounts_of, master_hue, masters_of, stacked
 from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
@@ -150,10 +150,11 @@ def placed_findings(statistics: RunStatistics, grid: Grid) -> list[PlacedFinding
     return [_placed(finding, nodes) for finding in statistics.get("findings", []) if finding.get("stop") in nodes]
 
 
-def masters(statistics: RunStatistics, grid: Grid) -> dict[str, int]:
-    """The nodes that findings name as masters, numbered in the order of the ring: their colours."""
-    named = {name for finding in placed_findings(statistics, grid) for name in finding.masters}
-    return {name: number for number, name in enumerate(name for name in ring_nodes(grid) if name in named)}
+def masters(statistics: RunStatistics, grid: Grid) -> dict[str, str]:
+    """The colours of the nodes that may send, by the names that findings and packets have for them."""
+    numbers = masters_of(statistics)
+    units = {name: "infeed" if name == "source" else name for name in ring_nodes(grid)}
+    return {name: master_hue(numbers[unit]) for name, unit in units.items() if unit in numbers}
 
 
 def _placed(finding: Finding, nodes: Mapping[str, int]) -> PlacedFinding:

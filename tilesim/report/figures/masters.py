@@ -10,7 +10,7 @@ from matplotlib.patches import Patch, Rectangle
 
 from tilesim.machines.trial import TrialDocument
 from tilesim.report.analysis.masters import Cell, Occupancy, hues, letters, occupancy
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, key, label, name_rows
+from tilesim.report.figures.style import TALLEST_INCHES, colour, key, label, name_rows, width_inches
 
 ROW_INCHES = 0.2
 FRAME_INCHES = 1.0
@@ -28,7 +28,7 @@ def draw(document: TrialDocument) -> Figure:
     A faint one: a transfer is under way past the node; a hatched one: two are. A frame: the rule is broken there.
     """
     occupied, nodes = occupancy(document), document["nodes"]
-    figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, FRAME_INCHES + ROW_INCHES * len(nodes))))
+    figure = Figure(figsize=(width_inches(), min(TALLEST_INCHES, FRAME_INCHES + ROW_INCHES * len(nodes))))
     axes = figure.subplots()
     for place, cell in occupied.cells.items():
         if place[1] in occupied.window:

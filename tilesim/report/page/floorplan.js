@@ -28,9 +28,10 @@ class Floorplan {
     this.scale = element("span", { class: "scale" });
     this.line = element("output", { id: "floorplan-line", "aria-live": "polite" }, NO_PART);
     this.beside = element("div", { class: "beside" });
-    const bar = element("div", { class: "bar" }, element("label", {}, "colour by ", metric), element("span", { role: "radiogroup", "aria-label": "cycles" }, ...this.data.traced ? ranges : []), this.scale);
+    this.bar = element("div", { class: "bar" }, element("label", {}, "colour by ", metric), element("span", { role: "radiogroup", "aria-label": "cycles" }, ...this.data.traced ? ranges : []), this.scale);
+    const width = Math.max(460, Math.round(this.places.width * this.places.scale));
     if (this.data.note) this.root.append(element("p", { class: "note" }, this.data.note));
-    this.root.append(bar, element("div", { class: "both" }, element("div", { class: "drawing" }, this.picture.root, this.line), this.beside), element("p", { class: "definition" }, this.definition()));
+    this.root.append(this.bar, element("div", { class: "both" }, element("div", { class: "drawing", style: `max-width: ${width}px; flex-basis: min(640px, ${width}px)` }, this.picture.root, this.line), this.beside), element("p", { class: "definition" }, this.definition()));
   }
 
   definition() {
@@ -50,7 +51,8 @@ class Floorplan {
 
   show(chosen) {
     Object.assign(this.chosen, chosen);
-    this.recolour();
+    if (this.play?.on) this.play.end();
+    else this.recolour();
   }
 
   // A range that can be chosen from now on; null: no more.
@@ -58,7 +60,7 @@ class Floorplan {
     this.windows[name] = window && { from: Math.max(0, window.from), to: Math.min(this.data.cycles, window.to), whole: false };
     this.radios[name].disabled = !window;
     if (name === "range") this.choose(window ? "range" : "run");
-    else if (this.chosen.range === name) this.recolour();
+    else if (this.chosen.range === name && !this.play?.on) this.recolour();
   }
 
   choose(range) {
@@ -70,7 +72,9 @@ class Floorplan {
     const { window, picture, numbers } = this;
     const { metric } = this.chosen;
     const most = metric === "bytes" ? Math.max(1, ...this.places.parts.filter(({ track }) => track).map(({ track }) => numbers.bytesOf(track, window))) : 0;
-    picture.colour(metric, (part) => numbers.share(part, metric, window, most));
+    const shareOf = (part) => numbers.share(part, metric, window, most);
+    picture.colour((part) => (shareOf(part) === null ? null : shade(metric, shareOf(part))));
+    picture.write((part) => (metric === "bytes" ? "" : shareWords(shareOf(part))));
     const cycles = `${tilesim.number(Math.floor(window.from))} to ${tilesim.number(Math.ceil(window.to))}`;
     const top = metric === "bytes" ? tilesim.bytes(Math.round(most)) : "100 %";
     const stops = [0, 0.02, 0.1, 0.25, 0.5, 1].map((share) => `${shade(metric, share)} ${100 * share}%`);
@@ -100,11 +104,14 @@ class Floorplan {
   tipOf(part) {
     const { element } = tilesim;
     const swatch = (name) => (name ? element("i", { class: "swatch", style: `background: var(${hueOf(name)})` }) : null);
-    return [element("div", {}, element("b", {}, part.words)), ...this.facts(part).map(([words, value, name]) => element("div", {}, swatch(name), `${words}: ${value}`))];
+    if (this.play?.on) return [element("div", {}, element("b", {}, part.words)), ...this.play.tipOf(part)];
+    const facts = this.facts(part).map(([words, value, name]) => element("div", {}, swatch(name), `${words}: ${value}`));
+    return [element("div", {}, element("b", {}, part.words)), ...facts, ...this.owners.wordsOf(part.tile).map((words) => element("div", { class: "muted" }, words))];
   }
 
   point(part) {
     this.pointed = part;
+    if (this.play?.on && part) return this.play.listState();
     this.line.textContent = part ? [part.words, ...this.facts(part).map(([words, value]) => `${words} ${value}`)].join(" \u00b7 ") : NO_PART;
   }
 
@@ -125,6 +132,7 @@ class Floorplan {
   }
 
   key(event) {
+    if (this.play?.key(event)) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     if (ARROWS[event.key]) this.picture.focus(nearest(this.places.parts, this.picture.current, ARROWS[event.key]));
     else if (event.key === "Enter" || event.key === " ") this.open(this.picture.current);
@@ -132,11 +140,11 @@ class Floorplan {
     event.preventDefault();
   }
 
-  // Shows a part's track in the timeline.
+  // Shows a part's track in the timeline; while cycles are played, its tile's state here instead.
   open(part) {
     if (!part) return;
     this.point(part);
-    if (part.track) tilesim.emit("track", { name: part.track });
+    if (part.track && !this.play?.on) tilesim.emit("track", { name: part.track });
   }
 
   // ---- asked from elsewhere
@@ -150,6 +158,10 @@ class Floorplan {
   }
 }
 
+function shareWords(share) {
+  return share < 0.0005 ? "\u2013" : `${Number((100 * share).toFixed(share < 0.0995 ? 1 : 0))} %`;
+}
+
 tilesim.section("floorplan", async (root, data, columns) => {
   const timeline = data.traced && document.getElementById("timeline") ? await tilesim.given("timeline") : null;
   const recorded = timeline && timeline.columns.gap ? new Recorded(timeline.data, timeline.columns) : null;
@@ -157,4 +169,5 @@ tilesim.section("floorplan", async (root, data, columns) => {
   tilesim.floorplan = new Floorplan(root, data, numbers);
   findings(tilesim.floorplan);
   owners(tilesim.floorplan);
+  play(tilesim.floorplan, columns);
 });

@@ -6,8 +6,6 @@ from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any
 
-from numpy.typing import NDArray
-
 from tilesim.report.analysis.floorplan import (
     MEMORY_PORTS,
     Grid,
@@ -24,12 +22,15 @@ from tilesim.report.analysis.floorplan import (
 from tilesim.report.analysis.ownership import layer_maps
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
+from tilesim.report.page.floorplan_play import played
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import kind_words, short_name
 from tilesim.statistics import RunStatistics
 
-PARTS = ("places", "numbers", "paint", "owners", "findings")
+PARTS = ("places", "numbers", "paint", "owners", "findings", "log", "play")
 SCRIPTS = (*(f"floorplan_{part}.js" for part in PARTS), "floorplan.js")
+MOST_FINDINGS = 100
+"""That are listed."""
 UNTRACED = (
     "This run was not traced, so that only the whole run can be chosen, and not what comes over the mesh by layer."
 )
@@ -43,7 +44,7 @@ def floorplan(run: SavedRun) -> PageSection | None:
     grid = grid_of(statistics)
     if grid is None:
         return None
-    known = unit_accounts(statistics)
+    known, found = unit_accounts(statistics), placed_findings(statistics, grid)
     data: dict[str, Any] = {
         **asdict(grid),
         "nodes": ring_nodes(grid),
@@ -53,13 +54,14 @@ def floorplan(run: SavedRun) -> PageSection | None:
         "memory_ports": list(MEMORY_PORTS),
         "wide_ports": count_of(statistics["chip"], "wide_memory.ports") or 1,
         "masters": masters(statistics, grid),
-        "findings": [asdict(finding) for finding in placed_findings(statistics, grid)],
+        "findings": [asdict(finding) for finding in found[:MOST_FINDINGS]],
+        "found": len(found),
         "layers": list(_layers(statistics, grid)),
         "traced": run.trace is not None,
         "note": "" if run.trace else UNTRACED,
     }
     data["unmapped"] = _without_maps(data["layers"])
-    columns: dict[str, NDArray[Any]] = {}
+    data["log"], columns = played(run.signals, grid.tiles)
     accesses = memory_accesses(statistics, grid)
     if accesses is not None:
         columns["accesses"] = accesses.ravel()
@@ -77,6 +79,7 @@ def _kinds(run: SavedRun, known: tuple[str, ...]) -> list[str]:
 def _layers(statistics: RunStatistics, grid: Grid) -> Iterator[dict[str, Any]]:
     """The layers that the compiler has spread over tiles, with what each makes where."""
     partition, maps = statistics.get("partition"), {cut.layer: cut for cut in layer_maps(statistics, grid)}
+    several = len({layer["network"] for layer in statistics["layers"]}) > 1
     for spread in partition["layers"] if partition else []:
         place = spread["layer"]
         if place >= len(statistics["layers"]):
@@ -85,7 +88,7 @@ def _layers(statistics: RunStatistics, grid: Grid) -> Iterator[dict[str, Any]]:
         yield {
             "place": place,
             "name": layer["name"],
-            "short": short_name(layer["name"]),
+            "short": f"{layer['network']}: {short_name(layer['name'])}" if several else short_name(layer["name"]),
             "kind": kind_words(layer["kind"]),
             "spread": spread["choice"],
             "reason": spread["reason"],

@@ -56,6 +56,11 @@ class Recorded {
     return this.before(this.moved, series, to) - this.before(this.moved, series, from);
   }
 
+  // What a track is doing in a cycle: a kind, or nothing.
+  kindAt(track, cycle) {
+    return this.kinds.find((kind) => this.before(this.sums, this.series(track, kind), cycle + 1) > this.before(this.sums, this.series(track, kind), cycle));
+  }
+
   // The tracks that have spans of an instruction.
   tracksOf(label) {
     const [what, found] = [this.whats.indexOf(label), new Set()];

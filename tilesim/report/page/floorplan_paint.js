@@ -95,7 +95,7 @@ class Picture {
     for (let tile = 0; tile < places.tiles; tile++) {
       const { x, y } = places.corner(tile);
       if (places.detail === 2) write(x + 14, y + 31, `tile ${tile}`, "name");
-      if (places.detail === 1) write(x + 12, y + 34, String(tile), "number");
+      if (places.detail === 1) write(x + 12, y + 34, String(tile), "tile-number");
     }
     this.values = new Map();
     for (const part of places.parts.filter(({ label }) => label)) {
@@ -111,16 +111,18 @@ class Picture {
     return group;
   }
 
-  // Colours every part by the share that it has.
-  colour(metric, shareOf) {
+  // Colours every part as paintOf says, with null for what nobody has counted.
+  colour(paintOf) {
     for (const [part, node] of this.shapes) {
-      const share = shareOf(part);
-      const paint = share === null ? "var(--hatch)" : shade(metric, share);
-      node.style.setProperty("--paint", paint);
-      node.classList.toggle("unknown", share === null);
-      const value = this.values.get(part);
-      if (value) value.textContent = metric === "bytes" || share === null ? "" : share < 0.0005 ? "\u2013" : `${Number((100 * share).toFixed(share < 0.0995 ? 1 : 0))} %`;
+      const paint = paintOf(part);
+      node.style.setProperty("--paint", paint || "var(--idle)");
+      node.classList.toggle("unknown", paint === null);
     }
+  }
+
+  // What stands on MAC arrays.
+  write(wordsOf) {
+    for (const [part, value] of this.values) value.textContent = wordsOf(part);
   }
 
   partOf(node) {

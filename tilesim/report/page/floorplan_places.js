@@ -40,9 +40,9 @@ const MEMORIES = [
 ];
 
 class Places {
-  constructor({ rows, columns, nodes }) {
+  constructor({ rows, columns, nodes, findings }) {
     Object.assign(this, { rows, columns, nodes, tiles: rows * columns, parts: [], boxes: [], texts: [] });
-    this.top = LANE + 38;
+    this.top = LANE + (findings.length ? 38 : 20); // room for what is said of a finding
     this.right = this.x(columns - 1) + TILE_WIDTH + 22;
     this.strip = this.y(rows - 1) + TILE_HEIGHT + LANE + BACK + APART; // the lane of classifier and sink
     this.width = Math.max(this.right + 14, this.x(0) + 190);

@@ -18,3 +18,11 @@ function duration(ticks) {
 function counted(count, what) {
   return `${tilesim.number(count)} ${what}${count === 1 ? "" : "s"}`;
 }
+
+// 1, 2 or 5 times a power of ten, at least so much; of a time in its own unit, of cycles one of them at least.
+function niceStep(least) {
+  const scale = axis.ticks_hz ? axis.ticks_hz / 1e6 : 1;
+  const power = 10 ** Math.floor(Math.log10(least / scale));
+  const step = [1, 2, 5, 10].map((factor) => factor * power * scale).find((each) => each >= least * 0.999);
+  return axis.ticks_hz ? step : Math.max(1, step);
+}

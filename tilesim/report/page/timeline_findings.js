@@ -27,7 +27,7 @@ class Findings {
   }
 
   swatches({ hues, masters }) {
-    return hues.map((hue, k) => tilesim.element("span", { class: "swatch", title: masters[k], style: `background: var(--master-${hue < 0 ? 7 : hue})` }));
+    return hues.map((hue, k) => tilesim.element("span", { class: "swatch", title: masters[k], style: `background: var(--master-${hue < 0 ? "other" : hue})` }));
   }
 
   step(forward) {

@@ -65,7 +65,7 @@ class Header {
 
   ruler(view, palette, x, width) {
     const [context, y] = [this.context, this.height];
-    const step = Math.max(1, niceStep(view.width / (width / 110)));
+    const step = niceStep(view.width / (width / 110));
     context.font = SANS;
     context.textAlign = "center";
     context.fillStyle = palette.muted;
@@ -169,10 +169,4 @@ function shortened(context, number, name, kind, width) {
     if (fits(shown)) return shown;
   }
   return [`${number} ${kind}`, number].find((text) => text.trim() === text && fits(text)) || "";
-}
-
-// 1, 2 or 5 times a power of ten, at least so much.
-function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.999);
 }

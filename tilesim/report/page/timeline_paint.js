@@ -2,6 +2,7 @@
 
 const ROW = 15; // CSS pixels from row to row
 const BAR = 12; // of them coloured
+const MASTERS = 12; // colours of them
 const OPAQUE = 255 << 24;
 const LEAST_TEXT = 30; // CSS pixels that a span must have for its instruction's name
 const MOST_TEXTS = 1000; // spans of a row that are looked at for names
@@ -29,7 +30,7 @@ function inkOn([r, g, b]) {
 
 class Palette {
   constructor(kinds) {
-    this.masters = [...Array(8).keys()].map((k) => tilesim.colour(`master:${k}`));
+    this.masters = [...Array(MASTERS).keys()].map((k) => tilesim.colour(`master:${k}`));
     const named = (name) => channels(tilesim.colour(name));
     this.background = named("bg");
     this.idle = named("idle");

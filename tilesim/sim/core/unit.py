@@ -109,6 +109,11 @@ class Unit:
         return Waker(self.track, self.instruction)
 
     @property
+    def accounted_until(self) -> int:
+        """The cycle up to which its cycles are accounted for; of a link that only tallies, how many there are."""
+        return self._accounted
+
+    @property
     def bytes(self) -> int:
         """All bytes moved."""
         return sum(self.moved.values())
@@ -216,6 +221,14 @@ class Unit:
     def restart(self) -> None:
         """Begin a new account now."""
         self.cycles, self.moved, self.acted, self._accounted = {}, {}, {}, self.clock.cycle
+
+    def stop(self, end: int, working: bool) -> None:
+        """Account for the rest of a run that can't go on in the cycle before ``end``; one that is ``working`` on its
+        instruction and does not wait for anything is busy. What it has foreseen stays as it is.
+        """
+        if working and self.instruction and self.waiting is None and self._accounted < end:
+            self.spend(BUSY, end)
+        self.close(end)
 
     def close(self, end: int) -> None:
         """Account for the rest of the run, which ends at ``end``: what the unit waits for, or idle."""

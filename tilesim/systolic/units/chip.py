@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from simpy.core import StopSimulation
@@ -90,6 +90,22 @@ class Chip:
             self.path.unit.spend(BUSY, end)
         for unit in (*self.units, *self.links):
             unit.close(end)
+
+    def stop(self, labels: Iterable[str]) -> int:
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
+        work is known ahead: what a unit waits for lasts until then, and so do the instructions among ``labels`` that
+        have not retired.
+
+        Returns:
+            The cycle after the last.
+        """
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in (*self.units, *self.links)))
+        for label in labels:
+            for known in (self.retirement.begun, self.retirement.retired):
+                known.setdefault(label, end)
+        for unit in (*self.units, *self.links):
+            unit.stop(end, unit in self.units)
+        return end
 
     def _works(self, fifo: WeightFifo) -> Iterator[Work]:
         clock, topology, issue_queues, data = self.clock, self.topology, self.issue_queues, self.data

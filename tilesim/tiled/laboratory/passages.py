@@ -8,7 +8,9 @@ from dataclasses import dataclass
 
 from tilesim.findings import Finding
 from tilesim.machines.trial import TrialPassage, TrialSpan
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.counterexamples import StartTimes, breaches
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.untimed.transfers import Transfer
@@ -28,14 +30,15 @@ def observed(program: Program, start_times: StartTimes, reading: Reading) -> tup
     """What passes in a run in which instructions do not begin before their ``start_times``, whether transfers meet or
     not; and who breaks the ``reading`` of the rule for masters.
     """
-    passages: list[Passage] = []
-    rows: Counter[tuple[int, str]] = Counter()
-
-    def note(cycle: int, node: int, sender: str) -> None:
-        passages.append(Passage(cycle, node, sender, rows[node, sender]))
-        rows[node, sender] += 1
-
-    found = breaches(program, start_times, reading, note)
+    seen: list[PacketSeen] = []
+    found = breaches(program, start_times, reading, seen.append)
+    tiles = program.topology.tiles
+    nodes = {node_name(node, tiles): node for node in range(tiles + 3)}
+    rows: Counter[tuple[str, str]] = Counter()
+    passages = []
+    for cycle, where, _, sender, _ in seen:
+        passages.append(Passage(cycle, nodes[where], sender, rows[where, sender]))
+        rows[where, sender] += 1
     return passages, [*found.values()]
 
 

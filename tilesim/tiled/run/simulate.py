@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, InputError, ProgramError, refuse
+from tilesim.errors import AccessError, ArrayError, InputError, ProgramError, RunError, refuse
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -16,6 +16,7 @@ from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
+from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
@@ -107,21 +108,24 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         )
         if chip.log:
             state_log.attach(chip.log, chip)
+        if options.on_packet is not None:
+            chip.monitor.tell(options.on_packet)
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
-        return chip, *run_sections(chip, program, rows_of_host, held)
+        with frame.keeping(lambda error: _stopped(program, chip, error)):
+            return chip, *run_sections(chip, program, rows_of_host, held)
 
     foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
-        chip, load_cycles, cycles = finish(bursts=foreseeable and options.signals is None)
+        packet_wise = options.signals is not None or options.on_packet is not None
+        chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
-    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
-    trace = frame.trace_of(program, chip.recorder, known)
+    trace = _trace_of(program, chip)
     findings: list[Finding] = []
     if racing:
         _must_be_short(program, samples * cycles.stop)
@@ -136,6 +140,21 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
+
+
+def _trace_of(program: Program, chip: Chip) -> Trace | None:
+    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
+    return frame.trace_of(program, chip.recorder, known)
+
+
+def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
+    """The run up to where the chip stood."""
+    (section, start), now = chip.section, chip.clock.cycle
+    cycles = range(start, chip.stop(sound=not isinstance(error, AccessError)))
+    trace, load_cycles = _trace_of(program, chip), len(cycles) if section == "load" else start
+    document = statistics.document(program, chip, load_cycles, cycles, trace)
+    signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
+    return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 
 
 def _must_be_short(program: Program, cycles: int) -> None:

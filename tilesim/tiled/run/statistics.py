@@ -99,11 +99,12 @@ def _map(cut: MapCut) -> MapPartition:
 
 
 def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:
-    """The only request ends with the run, any other with its last word."""
+    """The only request ends with the run, any other with its last word; of a run that ended early, those that began."""
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    over = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [run.stop]
+    arrived = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [0]
+    over = [end if end > part.start else run.stop for end, part in zip(arrived, chip.parts, strict=False)]
     return [
         {
             "network": request.network,
@@ -113,7 +114,7 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
             "latency_cycles": end - part.start,
             "outputs": list(own),
         }
-        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=True)
+        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=False)
     ]
 
 

@@ -56,7 +56,7 @@ def _ring(topology: Topology) -> Pairs:
     for tile in range(topology.tiles):
         yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
         yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
-        yield f"tile{tile}.ring_producer", Reason.FLAG, _with(f"ring.link{tile}")
+        yield f"tile{tile}.ring_producer", Reason.FLAG, _with(f"ring.link{tile + 1}", f"ring.link{tile}")
     yield "classifier", Reason.FIFO, _with(f"ring.link{topology.tiles}")
     yield "classifier", Reason.CREDIT, _with(f"ring.link{topology.tiles + 1}")
 

@@ -102,7 +102,7 @@ class Chip:
             self.infeed.forwarded,
             self._count_outfeed,
         )
-        arbiter = Arbiter(self.clock, flat)
+        self._arbiter = arbiter = Arbiter(self.clock, flat)
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
@@ -173,6 +173,24 @@ class Chip:
             tile.tensor.close(end)
         for unit in self.units:
             unit.close(end)
+
+    def stop(self, sound: bool) -> int:
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
+        work is known ahead: what a unit waits for lasts until then. ``sound``: engines can tell what they did.
+
+        Returns:
+            The cycle after the last.
+        """
+        if sound:
+            self._arbiter.stop()
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in self.units))
+        for tile in self.tiles:
+            tile.tensor.stop(end)
+        workers = {engine.unit for tile in self.tiles for engine in tile.engines.values()}
+        workers |= {self.infeed.unit, self.outfeed.unit, self.classifier.unit}
+        for unit in self.units:
+            unit.stop(end, unit in workers)
+        return end
 
     def _part(self) -> RunPart:
         for tile in self.tiles:

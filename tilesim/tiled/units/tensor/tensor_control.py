@@ -86,6 +86,13 @@ class TensorControl(TileEngine[TensorOp]):
             unit.instruction = ""
             unit.spend(Reason.WORK.kind, end)
 
+    def stop(self, end: int) -> None:
+        """Nothing goes on up to ``end``: the array waits for what the control does."""
+        self.mac_unit.waiting = self.unit.waiting
+        for share in self.shares.values():
+            share.start = min(share.start, end)
+            share.end = max(share.end, share.start)
+
     def execute(self, op: TensorOp) -> Work:
         self._share = self.shares.setdefault(op.layer, LayerShare())
         self.mac_unit.instruction = op.label
