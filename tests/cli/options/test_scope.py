@@ -10,7 +10,7 @@ from tests.cli.conftest import Tilesim
 from tilesim.cli import COMMANDS, loaded
 from tilesim.cli.options.scope import APPLIES, Subject
 
-EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule"}
+EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule", "--suggest"}
 """Of commands that compile or run."""
 OF_RUNS = {
     *("compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support"),
@@ -21,6 +21,7 @@ VALUES = {
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
     "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--energy": ("e.yaml",), "--out": ("out",),
+    "--ring-trace": ("ring.csv",),
 }  # fmt: skip
 
 
