@@ -184,6 +184,14 @@ def test_overrides_lie_on_top(path: Path) -> None:
     assert chip.layers == (Layer(kind="conv", kernel=(1, 3)),)
 
 
+def test_long_words_of_overrides_are_cut(path: Path) -> None:
+    long = 5000 * "x"
+    for key, value in (("name", long), ("rows", long), ("layers", f"[{long}]"), ("name.x", long)):
+        for fault in faults(path, "name: a\nrows: 1\n", **{key: value}):
+            assert fault.startswith("override ")
+            assert len(fault) < 300
+
+
 def test_faults_of_overrides_follow_those_of_the_file(path: Path) -> None:
     changes = {"tile.lanes": "48", "tile.lanse": 1, "name.x": 1, "layers.0.kind": "pool", "exact": "[", "tile.": 1}
     assert faults(path, "name: a\nrows: 0\n", **changes) == [

@@ -10,7 +10,18 @@ import pytest
 
 import tilesim
 from tilesim.errors import HangError, InputError
-from tilesim.printable import MOST_ROWS, counted, html_table, kind_of, numbered, printable, printable_lines, unknown
+from tilesim.printable import (
+    MOST_ROWS,
+    counted,
+    html_table,
+    kind_of,
+    numbered,
+    printable,
+    printable_lines,
+    short,
+    shown,
+    unknown,
+)
 
 
 @pytest.mark.parametrize(
@@ -41,6 +52,14 @@ def test_what_people_can_read_stays(text: str) -> None:
 def test_what_steers_a_terminal_is_written_out(character: str, shown: str) -> None:
     assert printable(f"ä{character}b") == f"ä{shown}b"
     assert printable(printable(character)) == shown
+
+
+def test_what_is_long_is_cut() -> None:
+    assert short(40 * "x") == 40 * "x"
+    assert short(41 * "x") == f"{37 * 'x'}..."
+    assert short(61 * "x", 60) == f"{57 * 'x'}..."
+    assert shown(41 * "x") == f"'{37 * 'x'}...'"
+    assert shown("") == "nothing"
 
 
 def test_lines_stay_lines() -> None:

@@ -2,7 +2,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.units import BYTE_UNITS, cycles_to_us, format_bytes, format_seconds, parse_bytes, parse_hertz
+from tilesim.units import BYTE_UNITS, cycles_to_us, format_bytes, format_hertz, format_seconds, parse_bytes, parse_hertz
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,26 @@ def test_hertz(text: str, hertz: int) -> None:
 def test_not_a_size(value: object) -> None:
     with pytest.raises(ValueError, match=r'^must be a size such as "64 KiB" .*, not '):
         parse_bytes(value)
+
+
+@pytest.mark.parametrize(
+    ("hertz", "words"),
+    [
+        (1, "1 Hz"),
+        (16, "16 Hz"),
+        (1500, "1.5 kHz"),
+        (500_000_000, "500 MHz"),
+        (2_125_000_000, "2.125 GHz"),
+        (10**12, "1000 GHz"),
+    ],
+)
+def test_hertz_for_people(hertz: int, words: str) -> None:
+    assert format_hertz(hertz) == words
+
+
+@given(st.integers(1, 10**12))
+def test_hertz_for_people_are_exact(hertz: int) -> None:
+    assert parse_hertz(format_hertz(hertz)) == hertz
 
 
 def test_a_clock_of_zero_is_refused() -> None:

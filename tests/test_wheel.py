@@ -29,7 +29,7 @@ def test_the_wheel_has_everything(tmp_path: Path) -> None:
     drawers = {f"tilesim/{path.relative_to(PACKAGE)}" for path in (PACKAGE / "report" / "page").glob("*.[jc]s*")}
     pages = {f"tilesim/{path.relative_to(PACKAGE)}" for path in (PACKAGE / "guide").glob("*.md")}
     assert names >= shipped | drawers | pages | {
-        "tilesim/config.py",
+        "tilesim/config/reading.py",
         "tilesim/report/page/base.js",
         "tilesim/guide/run.md",
     }

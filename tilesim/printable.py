@@ -25,9 +25,14 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def short(text: str, most: int = 40) -> str:
+    """``text``, cut where it has more than so many characters."""
+    return text if len(text) <= most else f"{text[: most - 3]}..."
+
+
 def shown(text: str) -> str:
     """``text`` as a fault quotes it: short, printable, or "nothing"."""
-    return repr(text if len(text) <= 40 else f"{text[:37]}...") if text else "nothing"
+    return repr(short(text)) if text else "nothing"
 
 
 def alternatives(words: Sequence[str]) -> str:

@@ -186,6 +186,20 @@ class RequestStatistics(TypedDict):
     """Which of the run's outputs are its own."""
 
 
+class MapPartition(TypedDict):
+    """Which tile makes which part of a layer's map."""
+
+    extent: Annotated[list[Count], Field(min_length=3, max_length=3)]
+    """Height, width and channels of the map."""
+    rows: list[Count]
+    """The first row of the map that each row of the grid makes; it makes those to before the next one's, the last to
+    the end. Empty where tiles make channels."""
+    columns: list[Count]
+    """Columns, likewise."""
+    block: Count
+    """How many channels each tile makes, the first tile the first; 0 where tiles make rows and columns."""
+
+
 class LayerPartition(TypedDict):
     """How one layer is spread over the tiles."""
 
@@ -195,6 +209,8 @@ class LayerPartition(TypedDict):
     """``spatial``, by rows and columns of its map, or ``channel``, by output channels."""
     reason: str
     """Why."""
+    map: NotRequired[MapPartition]
+    """Which tile makes which part of what it makes; missing where the program does not say, as older ones don't."""
 
 
 class PartitionCandidate(TypedDict):
@@ -279,6 +295,20 @@ class ArrayShape(TypedDict):
     """Whether the weights of one output lie in a column or in a row."""
 
 
+class EndStatistics(TypedDict):
+    """How a run ended that did not come to its end."""
+
+    kind: Literal["hang", "collision", "access"]
+    """``hang``: nothing could go on, or rows go round the ring for ever; ``collision``: transfers broke the rule for
+    masters; ``access``: an address that a memory does not have."""
+    section: str
+    """In which section of the program: ``load`` or ``run``."""
+    cycle: Count
+    """When, from the start of that section."""
+    report: list[str]
+    """Why, in sentences: what the command has printed."""
+
+
 class RunStatistics(TypedDict):
     """A run: plain numbers, strings, lists and objects, no times of day and no paths."""
 
@@ -324,6 +354,9 @@ class RunStatistics(TypedDict):
     """What the run noticed: transfers that met, rows that mixed, accesses that nothing orders."""
     inferences: Count
     """How many inferences the run is of."""
+    end: NotRequired[EndStatistics]
+    """Of a run that did not come to its end: how it ended. All else is then up to where it stood, and there are no
+    outputs; if it ended in the load program, ``cycles``, units and links are those of the load."""
     requests: list[RequestStatistics]
     """The inferences, in order."""
     interval_cycles: NotRequired[float | None]

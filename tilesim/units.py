@@ -54,6 +54,12 @@ def format_bytes(size_bytes: int) -> str:
     return f"{size_bytes} B"
 
 
+def format_hertz(hertz: int) -> str:
+    """A frequency for people, exact: the largest unit that it fills (``"1.5 GHz"``, ``"16 Hz"``)."""
+    unit = next((unit for unit, size in reversed(HERTZ_UNITS.items()) if hertz >= size), "Hz")
+    return f"{hertz / HERTZ_UNITS[unit]:.15g} {unit}"
+
+
 def format_seconds(seconds: float) -> str:
     """A time for people: three digits in the largest unit that it fills (``"1.28 ms"``)."""
     rounded = float(f"{seconds:.3g}")

@@ -185,6 +185,32 @@ def test_of_chips_that_are_too_small_the_others_runs_are_kept(tilesim: Any, tmp_
     assert (none.exit_code, "written" in none.stdout, (tmp_path / "none").exists()) == (2, False, False)
 
 
+def test_a_run_that_can_not_go_on_does_not_stop_the_others(
+    tilesim: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    simulate = api.api.simulate
+
+    def hanging(program: Any, *arguments: Any, **others: Any) -> Any:
+        if program.topology.tiles == 2:
+            raise api.HangError(["the run program hangs", "tile 0 waits", "tile 1 waits"])
+        return simulate(program, *arguments, **others)
+
+    monkeypatch.setattr("tilesim.api.simulate", hanging)
+    words = ("run", "digits", "-t", "edge-1x2", "-t", "pocket-2x1", "-t", "edge-1x1", "-t", "edge-2x2")
+    result = tilesim(*words, "--out", tmp_path, "-q")
+    hung, small, *ran = result.stdout.splitlines()[-4:]
+    assert (hung.split()[0], hung.endswith("can't go on"), small.endswith("does not fit")) == ("edge-1x2", True, True)
+    assert [line.split()[0] for line in ran] == ["edge-1x1", "edge-2x2"]
+    lines = result.stderr.splitlines()
+    assert lines[:3] == ["error: edge-1x2: the run program hangs", "tile 0 waits", "tile 1 waits"]
+    assert lines[3].startswith("digits: its program must fit the instruction memory of pocket-2x1: ")
+    assert result.exit_code == 3
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["compare.html", "edge-1x1", "edge-2x2"]
+    in_json = tilesim(*words[:4], *words[6:8], "--json")
+    assert [each["topology"] for each in json.loads(in_json.stdout)] == ["edge-1x1"]
+    assert in_json.exit_code == 3
+
+
 def test_outputs_that_differ_are_a_loud_fault(tilesim: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     simulate = api.api.simulate
 

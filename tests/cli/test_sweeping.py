@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from tests.explore import fakes
-from tilesim.cli.sweeping import duration, following, how_far
+from tilesim.cli.sweeping import amount, duration, following, how_far
+from tilesim.explore.rows.answers import Objective
 from tilesim.explore.running.sweeping import Progress
 
 
@@ -34,6 +36,29 @@ def test_how_far_it_is() -> None:
     words = "1,234 of 2,000 points, 12.3 a second, 1 min 12 s left, 3 refused, best kws 1 ms"
     assert how_far(so_far(1234)) == words
     assert how_far(so_far(0, None, failed=2)) == "0 of 2,000 points, 3 refused, 2 failed, best kws 1 ms"
+
+
+def test_the_best_is_told_by_what_is_looked_for() -> None:
+    energy = replace(so_far(1234), objective=Objective("energy_pj", maximise=True))
+    assert how_far(energy).rpartition(", ")[2] == "best kws 71.4 nJ"
+
+
+@pytest.mark.parametrize(
+    ("measure", "words"),
+    [
+        ("latency_us", "1 ms"),
+        ("energy_pj", "71.4 nJ"),
+        ("area_mm2", "0.50 mm2"),
+        ("throughput_per_second", "1,000 inferences a second"),
+        ("mac_utilisation", "0.0% of MACs in use"),
+        ("bytes.ring", "bytes.ring 1.43 MiB"),
+        ("cycles", "cycles 500,000"),
+        ("breakdown.no_work", "breakdown.no_work 0"),
+        ("bytes.mesh", "-"),
+    ],
+)
+def test_amounts_have_units(measure: str, words: str) -> None:
+    assert amount(fakes.row(500_000), measure) == words
 
 
 @pytest.mark.parametrize(

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import os
-import signal
 import sys
 import time
 from functools import partial
@@ -17,7 +15,7 @@ sys.path.insert(0, str(ROOT))
 
 from tests.explore import fakes  # noqa: E402
 from tests.explore.dask_processes import Processes, dask_cluster  # noqa: E402
-from tests.explore.kill_sweeps import POINTS, Rounds, kill, lives  # noqa: E402
+from tests.explore.kill_sweeps import POINTS, Rounds, lives  # noqa: E402
 from tilesim.explore.rows.store import Store  # noqa: E402
 from tilesim.explore.running import cluster  # noqa: E402
 from tilesim.explore.running.sweeping import sweep  # noqa: E402
@@ -60,19 +58,13 @@ class DaskRounds(Rounds):
             self.processes.add_worker()
             self.count["workers"] += 1
             time.sleep(self.rng.uniform(0, 1.0))
-        kill(process)
-        self.count["sweeps"] += os.waitpid(process, 0)[1] == signal.SIGKILL
-        self.look()
+        self.end(process)
 
 
 def main(rounds: int, folder: Path) -> None:
     (folder / "cluster").mkdir()
     with dask_cluster(folder / "cluster") as processes:
-        kills = DaskRounds(folder, processes)
-        for _ in range(rounds):
-            kills.round()
-        kills.finish()
-    print(json.dumps(kills.count))
+        DaskRounds(folder, processes).tell(rounds)
 
 
 if __name__ == "__main__":

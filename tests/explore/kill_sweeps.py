@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import sqlite3
+import subprocess
 import sys
 import time
 from collections import Counter
@@ -111,9 +112,13 @@ class Rounds:
                 self.count["workers"] += 1
             time.sleep(self.rng.uniform(0, 0.3))
             running += workers_of(process)
+        self.end(process)
+        self.count["orphans"] += orphans(running)
+
+    def end(self, process: int) -> None:
+        """Kill a sweep, unless it was faster, and see what it has left."""
         kill(process)
         self.count["sweeps"] += os.waitpid(process, 0)[1] == signal.SIGKILL
-        self.count["orphans"] += orphans(running)
         self.look()
 
     def begin(self, path: Path) -> int:
@@ -152,14 +157,22 @@ class Rounds:
         self.count["left"] += len([*self.folder.glob(f"*{self.path.name}*")]) - 1
         self.path, self.written = self.folder / f"{self.count['stores']}.db", set()
 
+    def tell(self, rounds: int) -> None:
+        """Go through so many rounds, and print what was counted."""
+        for _ in range(rounds):
+            self.round()
+        self.finish()
+        print(json.dumps(self.count))
 
-def main(rounds: int, folder: Path) -> None:
-    kills = Rounds(folder)
-    for _ in range(rounds):
-        kills.round()
-    kills.finish()
-    print(json.dumps(kills.count))
+
+def told_by(script: str, rounds: int, folder: Path) -> dict[str, int]:
+    """What one of the scripts here counts in so many rounds."""
+    words = [sys.executable, ROOT / "tests" / "explore" / script, str(rounds), folder]
+    done = subprocess.run(words, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+    count: dict[str, int] = json.loads(done.stdout)
+    return count
 
 
 if __name__ == "__main__":
-    main(int(sys.argv[1]), Path(sys.argv[2]))
+    Rounds(Path(sys.argv[2])).tell(int(sys.argv[1]))

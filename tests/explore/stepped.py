@@ -68,7 +68,7 @@ MADE = sensitivity(
     (
         ("ring.width", 8, ((4, row(110, 1200.0)), (16, row(95, 1000.0, 2.5)))),
         ("idle_bytes", 64, ((32, row(100, area_mm2=1.5)), (128, row(100, area_mm2=3.0)))),
-        ("tile.lanes", 64, ((32, row(200, 900.0)), (128, row(None, reason="override tile.lanes=128: no, not 128")))),
+        ("tile.lanes", 64, ((32, row(200, 900.0)), (128, row(None, reason="--set tile.lanes=128: no, not 128")))),
         ("clock_hz", HZ, ((2 * HZ, row(100, clock_hz=2 * HZ)),)),
         ("mesh.words", "short", ((("long"), row(100, 1010.0)),)),
         ("hop_cycles", 1, ()),

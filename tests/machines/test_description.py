@@ -44,5 +44,13 @@ def test_every_track_has_a_role_and_every_cause_a_meaning(described: tuple[Descr
     assert {*run["breakdown"]} <= {*description.causes}
 
 
+@pytest.mark.parametrize("name", MACHINES)
+def test_buses_and_memories_are_those_of_its_runs(name: str) -> None:
+    machine = machine_named(name)
+    program = tilesim.compile(tilesim.load_network("example-conv"), tilesim.load_topology(machine.example))
+    assert description_of(name).buses == tuple(tilesim.simulate(program).statistics["bytes"])
+    assert description_of(name).memories == tuple(machine.peak_bytes(program))
+
+
 def test_a_machine_that_is_not_here_has_an_empty_one() -> None:
     assert description_of("abacus") == Description()

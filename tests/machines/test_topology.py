@@ -26,6 +26,7 @@ def test_every_key_has_a_meaning_and_can_be_set() -> None:
         ("a.size_bytes", 264_622, "264622"),
         ("a.row_bytes", 2048, "2048"),
         ("clock_hz", 1_500_000, "1.5 MHz"),
+        ("clock_hz", 16, "16 Hz"),
         ("a.byte_filter", False, "false"),
     ],
 )

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator
 from copy import deepcopy
+from dataclasses import replace
 from functools import reduce
 from itertools import product
 from pathlib import Path
@@ -15,9 +16,10 @@ import pytest
 from tests.report.batched import batched
 from tests.report.saved import made_up, random_trace
 from tests.systolic.handmade import dense, some, topology
-from tilesim import simulate
+from tilesim import api, simulate
 from tilesim.budgets import MOST_RUN_VALUES
-from tilesim.errors import InputError
+from tilesim.errors import InputError, ProgramError
+from tilesim.machines.host import random_inputs
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.page.sections import report
 
@@ -199,3 +201,27 @@ def test_what_is_missing_or_strange_never_ends_in_a_traceback(digits_run: SavedR
             refused += list(error.faults)
     assert refused
     assert [fault for fault in refused if not fault.startswith(f"{tmp_path / 'run.json'}: ")] == []
+
+
+def test_the_program_that_ran_is_read_when_asked_for(tmp_path: Path) -> None:
+    program = api.compile(api.load_network("pocket"), api.load_topology("pocket-2x1"))
+    run = api.simulate(program, random_inputs(program.inputs))
+    run.save(tmp_path)
+    assert load_run(tmp_path).program is None
+    api.save_program(program, tmp_path / "program.tasm")
+    found = load_run(tmp_path).program
+    assert found is not None
+    assert found.run == program.run
+    (tmp_path / "program.tasm").write_text(".tasm 1\n", encoding="utf-8")
+    with pytest.raises(ProgramError):
+        _ = load_run(tmp_path).program
+
+
+def test_the_program_must_be_that_of_the_run(tmp_path: Path) -> None:
+    program = api.compile(api.load_network("pocket"), api.load_topology("pocket-2x1"))
+    api.simulate(program, random_inputs(program.inputs)).save(tmp_path)
+    api.save_program(replace(program, name="other"), tmp_path / "program.tasm")
+    with pytest.raises(ProgramError) as caught:
+        _ = load_run(tmp_path).program
+    [fault] = caught.value.faults
+    assert fault.endswith("program.tasm: must be the program of the run in run.json beside it, and is another one")

@@ -51,10 +51,10 @@ def test_ratios_are_by_the_base() -> None:
 @pytest.mark.parametrize(
     ("reason", "words"),
     [
-        ("override lanes=2: lanes must be 3, not 2", "lanes must be 3, not 2"),
+        ("--set lanes=2: lanes must be 3, not 2", "lanes must be 3, not 2"),
         ("/a folder/chip.yaml:3:1: rows must be 4, not 2\nchip: no", "rows must be 4, not 2; no"),
         ("net on chip: a\nnet on chip: b\nnet on chip: c\nnet on chip: d", "a; b; and 2 more"),
-        ("override other=2: is bad", "override other=2: is bad"),
+        ("--set other=2: is bad", "--set other=2: is bad"),
     ],
 )
 def test_reasons_are_of_the_step_alone(reason: str, words: str) -> None:

@@ -14,7 +14,6 @@ import tilesim
 from tilesim.report.terminal import (
     covered_cycles,
     duration,
-    frequency,
     inference_rows,
     layer_table,
     loads_between,
@@ -27,8 +26,6 @@ from tilesim.report.terminal import (
 def test_quantities() -> None:
     assert duration(5_562, 500_000_000) == "11.1 us"
     assert duration(20_000_000, 500_000_000) == "40 ms"
-    assert frequency(500_000_000) == "500 MHz"
-    assert frequency(1_500_000) == "1.5 MHz"
 
 
 @pytest.mark.parametrize("width", [80, 120])

@@ -93,7 +93,7 @@ class _Finder(MetaPathFinder):
 @contextmanager
 def at_large(mutant: Mutant) -> Iterator[None]:
     """Let the machine have the mutant in place of one of its two models."""
-    plain, names = machine.simulate, dict(vars(tilesim.tiled))
+    names = dict(vars(tilesim.tiled))
     modules = {name: module for name, module in sys.modules.items() if _is_anew(name, mutant)}
     finder = _Finder(mutant)
     for name in modules:
@@ -101,10 +101,7 @@ def at_large(mutant: Mutant) -> Iterator[None]:
         vars(tilesim.tiled).pop(name.removeprefix("tilesim.tiled."), None)
     sys.meta_path.insert(0, finder)
     try:
-        if mutant.steps:
-            import_module("tilesim.tiled.stepped")
-        else:
-            machine.simulate = import_module("tilesim.tiled.run.simulate").simulate
+        import_module("tilesim.tiled.stepped" if mutant.steps else "tilesim.tiled.run.simulate")
         yield
     finally:
         sys.meta_path.remove(finder)
@@ -112,7 +109,6 @@ def at_large(mutant: Mutant) -> Iterator[None]:
             del sys.modules[name]
         sys.modules.update(modules)
         vars(tilesim.tiled).update(names)
-        machine.simulate = plain
 
 
 def _is_anew(name: str, mutant: Mutant) -> bool:

@@ -7,7 +7,6 @@ from importlib import import_module
 import pytest
 
 from tests.tiled.mutants import MUTANTS, Mutant, at_large, tells
-from tilesim.tiled import machine
 
 LEAST, LEAST_STEPPED = 30, 20
 
@@ -20,7 +19,7 @@ def test_there_are_enough_of_either_kind() -> None:
 
 
 def models() -> tuple[object, object]:
-    return machine.simulate, import_module("tilesim.tiled.stepped")
+    return import_module("tilesim.tiled.run.simulate"), import_module("tilesim.tiled.stepped")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -32,6 +32,7 @@ def simulate(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
@@ -53,6 +54,8 @@ def simulate(
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
+        signals: cycles of the run for the state log, ``run.signals``: what flags, queues, buses and units hold in each.
+            It ends with the run, or when it has 8,388,608 values, cycles x signals; ``run.signals.window`` says where.
         on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
             and whether it is the transfer's last. Such runs take longer.
 
@@ -62,13 +65,14 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(
-        keep_tensors,
-        _recording(trace),
-        rules,
-        masters,
-        {} if holds is None else holds,
-        on_start or unwatched,
-        on_packet,
+        keep_tensors=keep_tensors,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
@@ -85,6 +89,7 @@ def simulate_requests(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
@@ -93,7 +98,7 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed, on_packet: as in :func:`simulate`; labels begin with
+        trace, rules, holds, on_start, masters, seed, signals, on_packet: as in :func:`simulate`; labels begin with
             ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
@@ -108,7 +113,14 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(
-        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched, on_packet
+        keep_tensors=False,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]

@@ -17,7 +17,7 @@ from tilesim.cli.programs import Sources, compiled
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, save_all
 from tilesim.cli.simulation import samples, simulated, trace_words
-from tilesim.errors import CapacityError, ProgramError, TilesimError, refuse
+from tilesim.errors import CapacityError, ProgramError, RunError, TilesimError, refuse
 from tilesim.findings import sentence
 from tilesim.machines.topology import Topology
 from tilesim.printable import numbered
@@ -27,7 +27,7 @@ from tilesim.run import Run
 @dataclass(frozen=True)
 class Attempt:
     """A chip, by a name that no other has; what was done on it, with what was asked but could not be (``unmet``), and
-    what else is to be known; or why the network does not fit.
+    what else is to be known; or why the network does not fit, or the lines that say why its run could not go on.
     """
 
     name: str
@@ -36,6 +36,7 @@ class Attempt:
     unmet: Sequence[str] = ()
     notes: Sequence[str] = ()
     faults: Sequence[str] = ()
+    failure: Sequence[str] = ()
 
 
 def conflicts(models: Sequence[str], topologies: Sequence[str]) -> Iterator[str]:
@@ -60,7 +61,8 @@ def compare(
     quiet: bool,
 ) -> None:
     """Run the one model on each chip, save the runs if that is asked for, and print a table, or the list of all
-    statistics. A network that some chips are too small for is a fault when the others are done and shown.
+    statistics. A network that some chips are too small for, or a run that can't go on, is a fault when the others are
+    done, kept and shown.
     """
     [named] = sources.named
     names = numbered(chip.name for chip in sources.chips)
@@ -80,7 +82,10 @@ def compare(
         _show(named.network.name, attempts, changes, quiet)
         if options.out is not None and ran and not quiet:
             tell("", f"written to {options.out}")
-    refuse((fault for attempt in attempts for fault in attempt.faults), CapacityError)
+    faults = [fault for attempt in attempts for fault in attempt.faults]
+    if failures := [line for attempt in attempts for line in attempt.failure]:
+        raise RunError([*failures, *faults])
+    refuse(faults, CapacityError)
 
 
 def _attempt(
@@ -98,6 +103,8 @@ def _attempt(
         program, run, notes = simulated([named.word], programs, options, quiet)
     except (CapacityError, ProgramError) as error:
         return Attempt(name, chip, None, faults=error.faults)
+    except RunError as error:
+        return Attempt(name, chip, None, failure=f"{name}: {error}".splitlines())
     return Attempt(name, chip, Done(program, run), unmet, notes)
 
 
@@ -134,7 +141,15 @@ def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, objec
     together = max((samples(each.program, each.run) for each in done), default=1)
     inferences = max((each.run.statistics["inferences"] for each in done), default=1)
     title = heading(network, f"{len(attempts)} chips", changes, together, inferences)
-    rows = [ChipRun(each.name, each.chip.arrays, each.done.run.statistics if each.done else None) for each in attempts]
+    rows = [
+        ChipRun(
+            each.name,
+            each.chip.arrays,
+            each.done.run.statistics if each.done else None,
+            "can't go on" if each.failure else "does not fit",
+        )
+        for each in attempts
+    ]
     show(title, "", scaling_table(rows))
     notes = [*scaling_notes(rows), *_by_chip(attempts, lambda attempt: [*attempt.unmet, *attempt.notes])]
     if lines := [*([] if quiet else notes), *_by_chip(attempts, _found)]:

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from tilesim.cli.output import tell
 from tilesim.cli.progress import progress
+from tilesim.explore.conditions.names import AREA
+from tilesim.explore.rows.answers import named_values
 from tilesim.printable import counted
-from tilesim.units import format_seconds
+from tilesim.report.words import energy_text
+from tilesim.units import format_bytes, format_seconds
 
 if TYPE_CHECKING:
     from tilesim.explore.row import Row
@@ -47,7 +50,8 @@ def how_far(so_far: Progress) -> str:
     if so_far.seconds_left is not None:
         parts += [f"{so_far.rate_per_second:.3g} a second", f"{duration(so_far.seconds_left)} left"]
     lost = [f"{so_far.refused:,} refused"] * bool(so_far.refused) + [f"{so_far.failed:,} failed"] * bool(so_far.failed)
-    best = [f"best {name} {_latency(row)}" for name, row in [*so_far.best.items()][:MOST_NETWORKS]]
+    shown = [*so_far.best.items()][:MOST_NETWORKS]
+    best = [f"best {name} {amount(row, so_far.objective.measure)}" for name, row in shown]
     return ", ".join([*parts, *lost, *best])
 
 
@@ -60,6 +64,21 @@ def duration(seconds: float) -> str:
     return f"{minutes} min {whole % 60} s" if minutes else f"{whole} s"
 
 
-def _latency(row: Row) -> str:
-    measures = row["measures"]
-    return "-" if measures is None else format_seconds(measures["latency_us"] / 1e6)
+def amount(row: Row, measure: str) -> str:
+    """What a row has of a measure, in its unit; the measure is named where the unit does not tell which it is."""
+    value = named_values(row).get(measure)
+    if not isinstance(value, int | float):
+        return "-"
+    if measure in WORDS:
+        return WORDS[measure](value)
+    return f"{measure} {format_bytes(int(value)) if 'bytes.' in measure else f'{value:,.10g}'}"
+
+
+WORDS: Mapping[str, Callable[[float], str]] = {
+    "latency_us": lambda value: format_seconds(value / 1e6),
+    "energy_pj": energy_text,
+    "throughput_per_second": "{:,.4g} inferences a second".format,
+    "mac_utilisation": "{:.1%} of MACs in use".format,
+    AREA: "{:,.2f} mm2".format,
+}
+"""What tells its measure by its unit."""

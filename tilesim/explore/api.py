@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
@@ -16,10 +16,10 @@ from tilesim.budgets import MOST_SEARCHED_POINTS
 from tilesim.errors import kept, refuse
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import tasks
-from tilesim.explore.conditions.names import unmeasured
-from tilesim.explore.design.space import Space, space
+from tilesim.explore.conditions.names import EVERY, unmeasured
+from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.point import Value
-from tilesim.explore.rows.answers import FASTEST, Objective, early, hold, late, narrowed
+from tilesim.explore.rows.answers import FASTEST, Judge, Objective, early, hold, late, narrowed
 from tilesim.explore.rows.export import Cell, flat_rows
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running.sweeping import Progress, Runner, silent
@@ -121,7 +121,7 @@ def sweep(
     what = space(_words(models), _words(chips), vary or {}, settings, [where] if isinstance(where, str) else where)
     numbers = {"workers": workers, "search": search}
     refuse(f"the {name} must be at least 1, not {n}" for name, n in numbers.items() if n is not None and n < 1)
-    asked = objectives_of(_words(minimise), _words(maximise))
+    asked = objectives_of(_words(minimise), _words(maximise), measures_on(what.chips))
     crew, looked = Crew(workers, scheduler=scheduler), None if search is None else Search(search, asked, seed)
     with opened(None if store is None else Path(store)) as kept_rows:
         done = swept(what, kept_rows, crew, search=looked)
@@ -137,9 +137,10 @@ def swept(
     crew: Crew,
     on_progress: Callable[[Progress], None] = silent,
     search: Search | None = None,
+    objective: Objective = FASTEST,
 ) -> Progress:
     """Run the points of a space that the store has no rows of, all or those that a ``search`` looks at, and keep their
-    rows there.
+    rows there; the best of them, as it goes on, are those by the ``objective``, or by what the search looks for.
 
     Raises:
         InputError: models that can't be read, conditions that can't be worked out, too many points.
@@ -154,7 +155,7 @@ def swept(
             return look(what, networks, store, run, search.points, search.objectives, search.seed, on_progress)
     points = what.points()
     wanted = tasks(points, networks, partial(hold, early(what.where)))
-    return run_tasks(wanted, store, crew.runner(networks), on_progress, what.size)
+    return run_tasks(wanted, store, crew.runner(networks), on_progress, what.size, Judge(objective, late(what.where)))
 
 
 def networks_of(models: Sequence[str]) -> dict[str, Network]:
@@ -168,16 +169,21 @@ def networks_of(models: Sequence[str]) -> dict[str, Network]:
     return networks
 
 
-def objectives_of(minimise: Sequence[str], maximise: Sequence[str]) -> tuple[Objective, ...]:
-    """What points are judged by: the latency if nothing is named. Raises InputError."""
+def objectives_of(
+    minimise: Sequence[str], maximise: Sequence[str], measures: Collection[str] = EVERY
+) -> tuple[Objective, ...]:
+    """What points are judged by, of the ``measures`` of runs: the latency if nothing is named. Raises InputError."""
     given = [*(Objective(name) for name in minimise), *(Objective(name, maximise=True) for name in maximise)]
-    refuse(
-        f"{'maximise' if each.maximise else 'minimise'} {fault}"
-        for each in given
-        if (fault := unmeasured(each.measure))
-    )
+    refuse(unmeasurable(given, measures))
     refuse(f"maximise {name}: must be left out, as it is to be minimised" for name in sorted({*minimise} & {*maximise}))
     return tuple(given) or (FASTEST,)
+
+
+def unmeasurable(objectives: Iterable[Objective], measures: Collection[str]) -> Iterator[str]:
+    """A sentence for each objective that runs with these ``measures`` do not have."""
+    for each in objectives:
+        if fault := unmeasured(each.measure, measures):
+            yield f"{'maximise' if each.maximise else 'minimise'} {fault}"
 
 
 @contextmanager

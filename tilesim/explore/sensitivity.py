@@ -23,7 +23,7 @@ from tilesim.explore.running.sweeping import Runner as SweepRunner
 from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
 from tilesim.network.graph import Network
-from tilesim.printable import unknown
+from tilesim.printable import short, unknown
 from tilesim.registry import can, machine_of
 
 NAMING = ("machine", "name", "description")
@@ -80,8 +80,9 @@ def factors(chip: Topology, options: PointOptions, patterns: Sequence[str] = ("*
     """
     every = [*(_of_key(key, chip) for key in keys(chip) if key.key not in NAMING), *_of_options(chip, options)]
     names = [factor.key for factor in every]
+    what = "a key of the chip or an option, or a pattern such as tile.*"
     refuse(
-        f"keys {pattern}: {unknown(pattern, names, 'a key of the chip or an option, or a pattern such as tile.*')}"
+        f"keys {short(pattern)}: {unknown(pattern, names, what)}"
         for pattern in patterns
         if not any(fnmatchcase(name, pattern) for name in names)
     )

@@ -20,9 +20,11 @@ from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.units import format_hertz
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 T = TypeVar("T", bound=Topology)
 P = TypeVar("P", bound=Program)
@@ -81,7 +83,7 @@ class Machine(ABC, Generic[T, P]):
 
     def summary(self, topology: T) -> Mapping[str, str]:
         """What the list of chips says of one, by the titles of its columns."""
-        return {"clock": f"{topology.clock_hz / 1e6:,g} MHz"}
+        return {"clock": format_hertz(topology.clock_hz)}
 
     def peak_bytes(self, _program: P, /) -> Mapping[str, int]:
         """By memory: the most bytes of one of them that a program uses, of those memories of which that is known."""
@@ -115,6 +117,25 @@ class Proves(Machine[T, P]):
         Raises:
             InputError: with every fault of the file.
         """
+
+
+class TriesMasters(Machine[T, P]):
+    """Has a bus with several masters, on which bare transfers can be tried."""
+
+    can: ClassVar[str] = "try transfers of several masters"
+
+    @abstractmethod
+    def try_masters(self, source: Path | str, masters: str) -> Trial:
+        """What becomes of the transfers in a YAML file, or of the case of the suite of that name, if the rule for
+        masters is read as ``masters``, one of those in :class:`RunOptions`.
+
+        Raises:
+            InputError: every fault of the file, no such case, or transfers that the chip can't run.
+        """
+
+    @abstractmethod
+    def masters_suite(self) -> Suite:
+        """The cases that come with tilesim, with their verdicts."""
 
 
 @dataclass(frozen=True)

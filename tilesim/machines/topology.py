@@ -10,7 +10,7 @@ from pydantic.fields import FieldInfo
 
 from tilesim.config import ConfigSection, Hertz
 from tilesim.printable import html_table, printable
-from tilesim.units import format_bytes, parse_bytes
+from tilesim.units import format_bytes, format_hertz, parse_bytes
 
 Value = str | int | float | bool
 Clock = Annotated[Hertz, Field(ge=1, le=10**12, description="cycles a second of everything on the chip")]
@@ -42,7 +42,7 @@ class Topology(ConfigSection):
 
     @property
     def _summary(self) -> str:
-        return f"{printable(self.name)}: a {self.machine} machine at {self.clock_hz / 1e6:,g} MHz"
+        return f"{printable(self.name)}: a {self.machine} machine at {format_hertz(self.clock_hz)}"
 
 
 class Key(NamedTuple):
@@ -79,7 +79,7 @@ def spelt(key: Key) -> str:
     if isinstance(key.value, bool):
         return str(key.value).lower()
     if key.key.endswith("_hz"):
-        return f"{int(key.value) / 1e6:.12g} MHz"
+        return format_hertz(int(key.value))
     return _size(int(key.value)) if key.key.endswith("size_bytes") else str(key.value)
 
 

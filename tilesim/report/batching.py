@@ -13,9 +13,8 @@ from rich.text import Text
 from tilesim.batching.document import BatchingDocument, PlanDocument, WeightReuse
 from tilesim.printable import printable
 from tilesim.report import tables
-from tilesim.report.terminal import frequency
 from tilesim.report.words import ending, short_name
-from tilesim.units import format_bytes
+from tilesim.units import format_bytes, format_hertz
 
 NAME_WIDTH = 30
 """Columns for the name of a layer, so that a line fits 80."""
@@ -49,7 +48,7 @@ def batch_summary(document: BatchingDocument) -> Group:
 
 def _reuse_words(reuse: WeightReuse) -> str:
     """The weight reuse value, and where it comes from."""
-    memory, chip = frequency(reuse["memory_clock_hz"]), frequency(reuse["clock_hz"])
+    memory, chip = format_hertz(reuse["memory_clock_hz"]), format_hertz(reuse["clock_hz"])
     why = (
         f"{reuse['rows']} x {reuse['columns']} cells hold {reuse['tile_bytes']:,} bytes of weights; their memory "
         f"brings {reuse['channels']} x {reuse['channel_bytes']} bytes at {memory}, so they take "

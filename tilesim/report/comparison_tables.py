@@ -137,26 +137,28 @@ def _share(efficiency: float | None) -> str:
 
 @dataclass(frozen=True)
 class ChipRun:
-    """A chip of ``tiles`` tiles, and its run; None if the network does not fit it."""
+    """A chip of ``tiles`` tiles, and its run; if there is none, ``why`` not."""
 
     topology: str
     tiles: int
     statistics: RunStatistics | None
+    why: str = "does not fit"
 
 
 def scaling_table(runs: Sequence[ChipRun]) -> Table:
-    """A line a chip; speed-up, which is of time, and efficiency are over the first that the network fits."""
+    """A line a chip; speed-up, which is of time, and efficiency are over the first that ran."""
     first = next((run.statistics for run in runs if run.statistics is not None), None)
     lines = table(*folded("topology"), *right(*SCALING), *left("bound by"))
     for run in runs:
         name = Text(printable(run.topology), no_wrap=True, overflow="ellipsis")
-        lines.add_row(name, f"{run.tiles:,}", *_scaled(run.statistics, first))
+        lines.add_row(name, f"{run.tiles:,}", *_scaled(run, first))
     return lines
 
 
-def _scaled(statistics: RunStatistics | None, first: RunStatistics | None) -> Iterator[str]:
+def _scaled(run: ChipRun, first: RunStatistics | None) -> Iterator[str]:
+    statistics = run.statistics
     if statistics is None or first is None:
-        yield from (*("-" for _ in SCALING[1:]), "does not fit")
+        yield from (*("-" for _ in SCALING[1:]), run.why)
         return
     yield f"{statistics['cycles']:,}"
     yield format_seconds(statistics["cycles"] / statistics["clock_hz"])

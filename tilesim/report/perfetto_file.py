@@ -7,28 +7,26 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from itertools import count, islice
+from itertools import count
 from typing import IO, Any
 
-import numpy as np
+from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import Trace as Packets
 from perfetto.protos.perfetto.trace.perfetto_trace_pb2 import TracePacket, TrackDescriptor, TrackEvent
-from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder, TraceProtoBuilder
+from perfetto.trace_builder.proto_builder import StreamingTraceProtoBuilder
 
+from tilesim.report.perfetto_slices import SliceTables, event, packet
 from tilesim.report.rates import Rate, rates, spans_of
-from tilesim.report.slices import RELEASED, STALL, Lane, Slices, SpanRow, caption, lanes, layer_name, shown, slice_name
+from tilesim.report.slices import RELEASED, STALL, Lane, Slices, caption, lanes, layer_name, shown, slice_name
 from tilesim.report.tracks import Track, in_order, tree
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
-PACKETS = 16_384
-"""So many packets are compressed together."""
-SEQUENCE = 1
-"""All packets are of one sequence, which shares its tables of names."""
+PIECE_BYTES = 1 << 20
+"""So many bytes are compressed together, or a few more."""
+EFFORT = 4
+"""How hard they are compressed."""
 ABOVE = -1000
 """From this place on, lanes and counters are above the other parts of their group."""
-
-BYTES, LAYER, REASON = 1, 2, 3
-"""The numbers of the arguments' names."""
 
 
 def write_perfetto(statistics: RunStatistics, trace: Trace, file: IO[bytes], say: Callable[[int], None]) -> None:
@@ -38,82 +36,55 @@ def write_perfetto(statistics: RunStatistics, trace: Trace, file: IO[bytes], say
     what it is. Where it is known what let a stall end, a flow leads from there to an instant event at the stall's end:
     viewers take for the source of a flow what begins first, and that is mostly the stall.
     """
-    packets, tables = _Packets(file), _Tables(trace)
+    pieces, tables = _Pieces(file), SliceTables(Slices(trace))
     tracks = tree(in_order(statistics, trace.tracks))
-    packets.add([tables.packet(), *_descriptors(tracks.values(), caption(statistics, trace.start))])
-    packets.add(_overview(statistics, trace, tracks))
-    slices = Slices(trace)
+    pieces.add(_serialised([_names(tables), *_descriptors(tracks.values(), caption(statistics, trace.start))]))
+    pieces.add(_serialised(_overview(statistics, trace, tracks)))
     for k, path in enumerate(trace.tracks):
         say(spans_of(trace, k).start)
-        packets.add(_slices(slices.of(k), tracks[path].number, tables))
-    packets.close()
+        pieces.add(tables.packets(k, tracks[path].number))
+    pieces.close()
 
 
-class _Packets:
+class _Pieces:
     """Packets on their way into a file, compressed many at a time."""
 
     def __init__(self, file: IO[bytes]) -> None:
         self._stream = StreamingTraceProtoBuilder(file)
-        self._next = TraceProtoBuilder()
+        self._next = bytearray()
 
-    def add(self, packets: Iterable[TracePacket]) -> None:
-        """Take copies of ``packets``, each before the next one is asked for."""
-        coming = iter(packets)
-        while True:
-            taken = self._next.trace.packet
-            taken.extend(islice(coming, PACKETS - len(taken)))
-            if len(taken) < PACKETS:
-                return
+    def add(self, packets: bytes) -> None:
+        self._next += packets
+        if len(self._next) >= PIECE_BYTES:
             self.close()
 
     def close(self) -> None:
         """Write what has not been written yet."""
-        if not self._next.trace.packet:
-            return
         whole = self._stream.create_packet()
-        whole.compressed_packets = zlib.compress(self._next.serialize())
+        whole.compressed_packets = zlib.compress(self._next, EFFORT)
         self._stream.write_packet(whole)
-        self._next = TraceProtoBuilder()
+        self._next.clear()
 
 
-class _Tables:
-    """The names in a trace, each with a number above 0: what stands once in the file, and not in each packet."""
+def _serialised(packets: Iterable[TracePacket]) -> bytes:
+    """Packets, each taken before the next one is asked for, as they may be used again."""
+    taken = Packets()
+    taken.packet.extend(packets)
+    return bytes(taken.SerializeToString())
 
-    def __init__(self, trace: Trace) -> None:
-        self._trace = trace
-        kinds = len(trace.kinds)
-        pairs = np.unique(trace.what.astype(np.int64) * kinds + trace.kind).tolist()
-        self._slices = {divmod(pair, kinds): iid for iid, pair in enumerate(pairs, 2)}
 
-    def packet(self) -> TracePacket:
-        """The packet with all names, which begins the sequence."""
-        trace = self._trace
-        packet = _packet()
-        packet.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
-        data = packet.interned_data
-        _number(data.event_categories, trace.kinds)
-        _number(data.event_names, [RELEASED, *(slice_name(trace.whats[w], trace.kinds[k]) for w, k in self._slices)])
-        _number(data.debug_annotation_names, ("bytes", "layer", "stall"))
-        texts = (*map(layer_name, trace.layers), *(shown(kind.removeprefix(STALL)) for kind in trace.kinds))
-        for iid, text in enumerate(texts, 1):
-            data.debug_annotation_string_values.add(iid=iid, str=text.encode())
-        return packet
-
-    def begin(self, track: int, what: int, kind: int, moves: bool) -> TracePacket:
-        """A packet that begins a slice; if it ``moves`` bytes, their number is its first argument."""
-        trace = self._trace
-        packet = _event(track, TrackEvent.TYPE_SLICE_BEGIN)
-        event = packet.track_event
-        event.name_iid = self._slices[what, kind]
-        event.category_iids.append(kind + 1)
-        if moves:
-            event.debug_annotations.add(name_iid=BYTES)
-        layer = int(trace.layer_of[what])
-        if layer >= 0:
-            event.debug_annotations.add(name_iid=LAYER, string_value_iid=layer + 1)
-        if trace.kinds[kind].startswith(STALL):
-            event.debug_annotations.add(name_iid=REASON, string_value_iid=len(trace.layers) + kind + 1)
-        return packet
+def _names(tables: SliceTables) -> TracePacket:
+    """The packet with all names, each with a number above 0, which begins the sequence."""
+    trace, made = tables.slices.trace, packet()
+    made.sequence_flags = TracePacket.SEQ_INCREMENTAL_STATE_CLEARED
+    data = made.interned_data
+    _number(data.event_categories, trace.kinds)
+    _number(data.event_names, [RELEASED, *(slice_name(trace.whats[w], trace.kinds[k]) for w, k in tables.pairs)])
+    _number(data.debug_annotation_names, ("bytes", "layer", "stall"))
+    texts = (*map(layer_name, trace.layers), *(shown(kind.removeprefix(STALL)) for kind in trace.kinds))
+    for iid, text in enumerate(texts, 1):
+        data.debug_annotation_string_values.add(iid=iid, str=text.encode())
+    return made
 
 
 def _number(table: Any, names: Iterable[str]) -> None:
@@ -121,28 +92,17 @@ def _number(table: Any, names: Iterable[str]) -> None:
         table.add(iid=iid, name=shown(name))
 
 
-def _packet() -> TracePacket:
-    return TracePacket(trusted_packet_sequence_id=SEQUENCE, sequence_flags=TracePacket.SEQ_NEEDS_INCREMENTAL_STATE)
-
-
-def _event(track: int, kind: int) -> TracePacket:
-    packet = _packet()
-    packet.track_event.track_uuid = track
-    packet.track_event.type = kind
-    return packet
-
-
 def _descriptors(tracks: Iterable[Track], description: str) -> Iterator[TracePacket]:
     for track in tracks:
-        packet = _described(track)
+        made = _described(track)
         if not track.parent:
-            packet.track_descriptor.description = description
-        yield packet
+            made.track_descriptor.description = description
+        yield made
 
 
 def _described(track: Track) -> TracePacket:
-    packet = _packet()
-    told = packet.track_descriptor
+    made = packet()
+    told = made.track_descriptor
     told.uuid = track.number
     told.name = shown(track.name)
     told.child_ordering = TrackDescriptor.EXPLICIT
@@ -150,7 +110,7 @@ def _described(track: Track) -> TracePacket:
     told.sibling_merge_behavior = TrackDescriptor.SIBLING_MERGE_BEHAVIOR_NONE
     if track.parent:
         told.parent_uuid = track.parent
-    return packet
+    return made
 
 
 def _overview(statistics: RunStatistics, trace: Trace, tracks: Mapping[str, Track]) -> Iterator[TracePacket]:
@@ -166,8 +126,8 @@ def _lane(lane: Lane, track: Track) -> Iterator[TracePacket]:
     told = _described(track)
     told.track_descriptor.sibling_merge_behavior = TrackDescriptor.SIBLING_MERGE_BEHAVIOR_BY_TRACK_NAME
     yield told
-    begin = _event(track.number, TrackEvent.TYPE_SLICE_BEGIN)
-    end = _event(track.number, TrackEvent.TYPE_SLICE_END)
+    begin = event(track.number, TrackEvent.TYPE_SLICE_BEGIN)
+    end = event(track.number, TrackEvent.TYPE_SLICE_END)
     for episode in lane.episodes:
         begin.timestamp, begin.track_event.name = episode.start_cycle, shown(episode.name)
         end.timestamp = episode.end
@@ -178,31 +138,7 @@ def _counter(rate: Rate, track: Track) -> Iterator[TracePacket]:
     described = _described(track)
     described.track_descriptor.counter.unit_name = rate.unit
     yield described
-    event = _event(track.number, TrackEvent.TYPE_COUNTER)
+    counted = event(track.number, TrackEvent.TYPE_COUNTER)
     for cycle, value in rate.changes():
-        event.timestamp, event.track_event.double_counter_value = cycle, value
-        yield event
-
-
-def _slices(spans: Iterable[SpanRow], track: int, tables: _Tables) -> Iterator[TracePacket]:
-    """Packets of which each is to be copied before the next one is asked for: they are used again."""
-    begins: dict[tuple[int, int, bool], TracePacket] = {}
-    end = _event(track, TrackEvent.TYPE_SLICE_END)
-    released = _event(track, TrackEvent.TYPE_INSTANT)
-    released.track_event.name_iid = 1
-    for start, cycles, kind, what, moved, releases, release in spans:
-        key = what, kind, moved > 0
-        begin = begins.get(key) or begins.setdefault(key, tables.begin(track, *key))
-        begin.timestamp = start
-        if moved:
-            begin.track_event.debug_annotations[0].uint_value = moved
-        if releases:
-            begin.track_event.flow_ids.extend(releases)
-        yield begin
-        if releases:
-            begin.track_event.ClearField("flow_ids")
-        end.timestamp = released.timestamp = start + cycles
-        if release:
-            released.track_event.terminating_flow_ids[:] = (release,)
-            yield released
-        yield end
+        counted.timestamp, counted.track_event.double_counter_value = cycle, value
+        yield counted

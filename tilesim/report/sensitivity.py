@@ -236,7 +236,7 @@ def _step(factor: Factor, step: StepRow, base: SensitivityBase) -> SensitivitySt
         "base": factor.value,
         "value": step.value,
         "status": row["status"],
-        "reason": _reason(row, f"override {step.key}={step.value}: "),
+        "reason": _reason(row, f"--set {step.key}={step.value}: "),
         "time_us": time_us,
         "cycles": cycles,
         "energy_pj": energy_pj,

@@ -16,6 +16,7 @@ from tilesim.report.rates import spans_of
 from tilesim.report.words import ending, short_name
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
+from tilesim.units import format_hertz
 
 LONGEST = 200
 """Characters of a name."""
@@ -57,10 +58,10 @@ def layer_name(name: str) -> str:
 
 def caption(statistics: RunStatistics, start: int) -> str:
     """What the file shows, and its unit of time."""
-    megahertz = statistics["clock_hz"] / 1e6
+    clock = format_hertz(statistics["clock_hz"])
     what = f"{statistics['network']} on {statistics['topology']}"
     when = f"{statistics['cycles']:,} cycles from cycle {start:,} on"
-    return shown(f"{what}: {when}; 1 ns here is 1 cycle of its clock of {megahertz:g} MHz")
+    return shown(f"{what}: {when}; 1 ns here is 1 cycle of its clock of {clock}")
 
 
 @dataclass(frozen=True)
@@ -76,28 +77,40 @@ class Slices:
             yield from self._rows(first, min(spans.stop, first + TOGETHER))
 
     def _rows(self, first: int, end: int) -> Iterator[SpanRow]:
-        trace, (numbers, releasers) = self.trace, self._releases
-        places = np.searchsorted(releasers, np.arange(first, end + 1)).tolist()
-        begins = [numbers[a:b].tolist() if a < b else [] for a, b in pairwise(places)]
+        trace, numbers = self.trace, self.released.tolist()
+        places = self._places[first : end + 1].tolist()
+        begins = [numbers[a:b] for a, b in pairwise(places)]
         columns = (trace.start_cycle, trace.cycles, trace.kind, trace.what, trace.bytes)
         rows = zip(*(column[first:end].tolist() for column in columns), strict=True)
-        ends = self._ends[first:end].tolist()
+        ends = self.ends[first:end].tolist()
         for (start, cycles, kind, what, moved), releases, release in zip(rows, begins, ends, strict=True):
             yield SpanRow(start, cycles, kind, what, moved, releases, release)
 
     @cached_property
-    def _ends(self) -> NDArray[np.int64]:
+    def ends(self) -> NDArray[np.int64]:
         """The release that ends each span; none comes from a span that begins only when this one ends."""
         trace, by = self.trace, self.trace.released_by
         known = (by >= 0) & (trace.start_cycle[by] < trace.start_cycle + trace.cycles)
         return np.where(known, np.arange(1, len(by) + 1), 0)
 
     @cached_property
-    def _releases(self) -> tuple[NDArray[np.int64], NDArray[np.int32]]:
-        """The number of each release and the span that it comes from, in the order of these."""
-        stalls = np.flatnonzero(self._ends)
-        order = np.argsort(self.trace.released_by[stalls], kind="stable")
-        return stalls[order] + 1, self.trace.released_by[stalls][order]
+    def released(self) -> NDArray[np.int64]:
+        """All releases, in the order of the spans that they come from."""
+        return self._order + 1
+
+    def released_places(self, spans: slice) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Where among all releases the first of each span is, and where its last one ends."""
+        places = self._places[spans.start : spans.stop + 1]
+        return places[:-1], places[1:]
+
+    @cached_property
+    def _order(self) -> NDArray[np.int64]:
+        stalls = np.flatnonzero(self.ends)
+        return stalls[np.argsort(self.trace.released_by[stalls], kind="stable")]
+
+    @cached_property
+    def _places(self) -> NDArray[np.int64]:
+        return np.searchsorted(self.trace.released_by[self._order], np.arange(len(self.trace.track) + 1))
 
 
 # ---- what a run was at when: its sections, and its layers or inferences, in lanes without overlap

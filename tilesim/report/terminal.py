@@ -19,7 +19,7 @@ from tilesim.report.analysis.layers import costs, mac_arrays, working
 from tilesim.report.tables import folded, grid, left, right, table
 from tilesim.report.words import Ending, cause_words, energy_words, kind_word, kind_words, short_name
 from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
-from tilesim.units import format_bytes, format_seconds
+from tilesim.units import format_bytes, format_hertz, format_seconds
 
 NAMED_SHARE = 0.9
 """So much of a run is said in words, at least."""
@@ -43,6 +43,11 @@ def show(*parts: RenderableType) -> None:
 def has_width() -> bool:
     """Whether lines on standard output have an end that somebody sees."""
     return sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
+
+
+def columns() -> int:
+    """How many there are for what is laid out by hand."""
+    return max(Console().width, NARROWEST) if has_width() else WIDEST
 
 
 def print_on(console: Console, *parts: RenderableType) -> None:
@@ -163,7 +168,7 @@ def _times(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     several = statistics["inferences"] > 1
     for title, number, words in inference_rows(statistics) if several else [("latency", cycles, "")]:
         spelt = "" if number is None else f"{number:,} cycles = {duration(number, clock_hz)} "
-        yield title, f"{spelt}{words}" if several else f"{spelt}at {frequency(clock_hz)}"
+        yield title, f"{spelt}{words}" if several else f"{spelt}at {format_hertz(clock_hz)}"
     if statistics["layers"] and not several:
         yield "throughput", f"{statistics['throughput_per_second']:,.1f} inferences a second, one at a time"
     load, again = statistics["load_cycles"], loads_between(statistics) if several else 0
@@ -278,8 +283,3 @@ def largest(statistics: RunStatistics) -> RenderableType:
 def duration(cycles: int, clock_hz: int) -> str:
     """What ``cycles`` take at ``clock_hz``, for people."""
     return format_seconds(cycles / clock_hz)
-
-
-def frequency(clock_hz: int) -> str:
-    """A clock for people."""
-    return f"{clock_hz / 1e6:,g} MHz"

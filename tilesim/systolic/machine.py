@@ -18,7 +18,6 @@ from tilesim.systolic.isa.checks.hazards import hazards
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.peak_bytes import peak_bytes
-from tilesim.systolic.run.simulate import simulate
 from tilesim.systolic.topology import Topology
 from tilesim.units import format_bytes
 
@@ -64,6 +63,8 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
 
     def simulate(self, program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         """A run of a program in which syncs order whatever meets in a memory."""
+        from tilesim.systolic.run.simulate import simulate
+
         if wrong := program.once(_unsound):
             raise ProgramError(wrong)
         return simulate(program, inputs, options)

@@ -18,12 +18,12 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.peak_bytes import peak_bytes
-from tilesim.tiled.run.simulate import simulate, simulate_requests
 from tilesim.tiled.topology import MODELLED, Topology
 from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
 ELSEWHERE = {
@@ -47,6 +47,7 @@ RUN_TIME_KEYS = frozenset(
 class Tiled(
     machine.Describes[Topology, Program],
     machine.Proves[Topology, Program],
+    machine.TriesMasters[Topology, Program],
     machine.PlansCache[Topology, Program],
     machine.Spreads[Topology, Program],
     machine.RunsInTurn[Topology, Program],
@@ -60,7 +61,6 @@ class Tiled(
     run_time_keys = RUN_TIME_KEYS
     schema = Topology
     link = staticmethod(link_programs)
-    simulate_requests = staticmethod(simulate_requests)
     description = DESCRIPTION
     peak_bytes = staticmethod(peak_bytes)
 
@@ -77,7 +77,20 @@ class Tiled(
         return compile_networks(networks, topology, options)
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
+        from tilesim.tiled.run.simulate import simulate
+
         return simulate(program, inputs, options)
+
+    def simulate_requests(
+        self,
+        programs: Sequence[Program],
+        order: Sequence[int],
+        inputs: Sequence[Sequence[machine.Array]],
+        options: RunOptions,
+    ) -> Run:
+        from tilesim.tiled.run.simulate import simulate_requests
+
+        return simulate_requests(programs, order, inputs, options)
 
     def faults(self, program: Program) -> list[str]:
         return program.once(faults)
@@ -104,6 +117,22 @@ class Tiled(
         proofs = [proof_of(program, reading) for program in programs]
         say("looking for start times with which refuted transfers are seen")
         return machine.Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
+
+    def try_masters(self, source: Path | str, masters: str) -> Trial:
+        from tilesim.tiled.laboratory.scenario import read_scenario
+        from tilesim.tiled.laboratory.suite import case_named
+        from tilesim.tiled.laboratory.trial import tried
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        reading = reading_of(masters)
+        if Path(source).suffix or "/" in str(source):
+            return tried(read_scenario(Path(source)), Path(source).stem, reading)
+        return tried(case_named(str(source)).scenario, str(source), reading)
+
+    def masters_suite(self) -> Suite:
+        from tilesim.tiled.laboratory.suite import suite
+
+        return suite()
 
     def suggest(self, program: Program, masters: str, say: Say) -> machine.Suggestion[Program]:
         from tilesim.tiled.mending.suggestion import suggested

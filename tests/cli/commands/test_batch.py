@@ -52,7 +52,7 @@ def test_the_published_example_for_people(tilesim: Any) -> None:
 def test_where_the_weight_reuse_value_comes_from(tilesim: Any) -> None:
     own = " ".join(tilesim("batch", "pocket", "-t", "tpu-v1").stdout.split())
     why = (
-        "256 x 256 cells hold 65,536 bytes of weights; their memory brings 2 x 8 bytes at 2,125 MHz, so they take "
+        "256 x 256 cells hold 65,536 bytes of weights; their memory brings 2 x 8 bytes at 2.125 GHz, so they take "
         "1,349.27 cycles at 700 MHz"
     )
     assert f"A weight must be used 1,349.27 times while the next ones come: {why}." in own

@@ -44,6 +44,18 @@ def test_json_is_that_of_runs_alone(tilesim: Any, tmp_path: Path) -> None:
         assert run["energy_pj"] == alone["energy"]["total_pj"]
 
 
+def test_the_base_is_compiled_as_asked_for(tilesim: Any) -> None:
+    words = (*POCKET, "--partition", "channel", "--no-cache", "--keys", "host.latency*", "--keys", "cache", "--json")
+    found = json.loads(tilesim(*words).stdout)
+    assert found["base"]["command"] == "tilesim run pocket -t pocket-2x1 --partition channel --no-cache"
+    assert {step["key"]: "--no-cache" in step["command"] for step in found["steps"]} == {
+        "host.latency_cycles": True,
+        "cache": False,
+    }
+    for run in (found["base"], *found["steps"]):
+        assert run["cycles"] == json.loads(tilesim(*shell(run["command"]), "--json").stdout)["cycles"]
+
+
 def shell(command: str) -> list[str]:
     """The words of a command, without the program."""
     return shlex.split(command)[1:]
@@ -76,6 +88,13 @@ def test_every_fault_is_told_and_nothing_is_written(tilesim: Any, tmp_path: Path
         (("--keys", "a", "--keys", "a"), "--keys a must be given once, not 2 times"),
         (("--set", "tile.lane=4"), "--set tile.lane=4: unknown key 'tile.lane'; did you mean 'tile.lanes'?"),
         (("--workers", "0"), "--workers must be a whole number from 1 to"),
+        (
+            ("--partition", "chanel"),
+            "--partition must be a choice for all layers, not 'chanel'; did you mean 'channel'?",
+        ),
+        (("--partition", "auto", "--partition", "channel"), "--partition must be one choice for all layers, not 2"),
+        (("--batch-schedule", "lmc"), "--batch-schedule must be "),
+        (("--batch-schedule", "lcm"), "must be a chip whose machine can run batches"),
         (("--store", "."), "must be a file to write, not a folder"),
         (("--set", "narrow_memory.size_bytes=64"), "must fit the narrow memory"),
     ],

@@ -261,3 +261,66 @@ def test_models_and_chips_are_told_at_once(tilesim: Tilesim) -> None:
     result = tilesim("sweep", "packet", "-t", "packet-2x1")
     assert result.exit_code == 2
     assert ["packet-2x1" in line for line in result.stderr.splitlines()] == [True, False]
+
+
+@pytest.mark.parametrize(
+    ("words", "fault"),
+    [
+        (
+            ("--where", "bytes.foo > 1"),
+            "--where 'bytes.foo > 1': bytes.foo must be a key, an option or a measure, not ",
+        ),
+        (
+            ("--minimise", "bytes.rong"),
+            "--minimise must be a measure that is a number, not 'bytes.rong'; did you mean ",
+        ),
+        (("--search", "2", "--maximise", "breakdown.port", "--minimise", "bytes.x"), "--minimise must be a measure "),
+    ],
+)
+def test_a_part_that_no_run_has_is_refused_before_the_first_point(
+    tilesim: Tilesim, store: Path, words: tuple[str, ...], fault: str
+) -> None:
+    refused = tilesim("sweep", *GRIDS, "--store", store, *words)
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(f"error: {fault}")
+    assert len(refused.stderr.splitlines()) == 1
+    assert not store.exists()
+
+
+def test_a_part_that_no_run_has_is_refused_in_a_file_and_of_a_store(
+    tilesim: Tilesim, tmp_path: Path, store: Path
+) -> None:
+    file = tmp_path / "sweep.yaml"
+    file.write_text("models: pocket\nchips: pocket-2x1\nminimise: [cycles, bytes.x]\nwhere:\n- bytes.foo > 1\n")
+    refused = tilesim("sweep", file, "--store", store)
+    assert [line.partition(" must be ")[0] for line in refused.stderr.splitlines()] == [
+        f"error: {file}:3:20: minimise.1",
+        f"error: {file}:5:3: where.0 'bytes.foo > 1': bytes.foo",
+    ]
+    assert not store.exists()
+    assert tilesim("sweep", *GRIDS, "--store", store, "-q").exit_code == 0
+    objective = tilesim("sweep", "--store", store, "--minimise", "bytes.rong")
+    assert (objective.exit_code, objective.stderr.rpartition("; ")[2]) == (2, "did you mean 'bytes.ring'?\n")
+    for words in (("sweep", "--store", store), ("sweep", "report", store)):
+        assert tilesim(*words, "--where", "bytes.rong > 3").stderr.endswith("; did you mean 'bytes.ring'?\n")
+
+
+LONG = 5000 * "x"
+
+
+@pytest.mark.parametrize("option", ["--set", "--vary", "--where", "--minimise"])
+@pytest.mark.parametrize("word", [LONG, f"{LONG}=3", f"tile.lanes={LONG}", f"name={LONG}", f"{LONG} > 3"])
+def test_long_words_are_cut(tilesim: Tilesim, option: str, word: str) -> None:
+    result = tilesim("sweep", *GRIDS[:3], "--workers", "1", "--quiet", option, word)
+    assert len(result.stdout) + len(result.stderr) < 700
+    assert LONG[:40] in result.stdout + result.stderr or "x..." in result.stdout + result.stderr
+
+
+def test_settings_that_can_not_be_are_told_in_the_words_of_the_command(tilesim: Tilesim) -> None:
+    words = ("--set", "tile.inputs_per_cycle=3", "--vary", "tile.lanes=48", "--export", "json")
+    [row] = json.loads(tilesim("sweep", *GRIDS[:3], "--workers", "1", *words).stdout)
+    assert row["reason"].splitlines() == [
+        "--set tile.inputs_per_cycle=3: tile.inputs_per_cycle must be a power of two, not 3",
+        "--set tile.lanes=48: tile.lanes must be a power of two, not 48",
+    ]
+    assert "--set tile.lanes=48" in row["command"]

@@ -148,7 +148,7 @@ def test_a_row_says_what_the_point_was(networks: Mapping[str, Network]) -> None:
 
 
 REFUSED = [
-    (Point("digits", "edge-2x2", {"tile.lanes": 48}), "override tile.lanes=48: tile.lanes must be a power of two"),
+    (Point("digits", "edge-2x2", {"tile.lanes": 48}), "--set tile.lanes=48: tile.lanes must be a power of two"),
     (Point("batching", "systolic-4"), "must fit the weight memory of systolic-4"),
     (Point("digits", "systolic-32", {}, PointOptions(partition="channel")), "partition must be left out"),
     (Point("digits", "edge-2x2", {}, PointOptions(schedule="lcm")), "must be a chip whose machine can run batches"),

@@ -132,7 +132,7 @@ def test_a_chip_that_can_not_be_is_a_task_with_the_reason(networks: Mapping[str,
     ]
     first, second, third = tasks(points, networks)
     assert all(task.topology is None for task in (first, second, third))
-    assert first.reason == "override tile.lanes=48: tile.lanes must be a power of two, not 48"
+    assert first.reason == "--set tile.lanes=48: tile.lanes must be a power of two, not 48"
     assert "did you mean 'tile.lanes'?" in second.reason
     assert third.reason.startswith("edge-2x9: there is no such topology")
     assert len({first.key, second.key, third.key}) == 3

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from tilesim.explore.conditions.names import is_measure, samples, unmeasured
+from tilesim.explore.conditions.names import is_measure, measures_of, samples, unmeasured
 
 
 def test_samples_are_of_what_means_something_and_no_two_numbers_are_the_same() -> None:
@@ -38,3 +38,28 @@ def test_what_can_be_no_objective(name: str) -> None:
 
 def test_keys_and_options_are_no_measures() -> None:
     assert not any(map(is_measure, ["tile.lanes", "cache", "inferences", "machine", "network"]))
+
+
+def test_what_runs_may_be_asked_for_depends_on_their_machines() -> None:
+    tiled, both = measures_of(["tiled"]), measures_of(["tiled", "systolic"])
+    assert {"bytes.ring", "peak_bytes.wide_memory", "breakdown.no_work", "area_mm2.narrow_memories"} < {*tiled}
+    assert {*both} - {*tiled} > {"bytes.instructions", "breakdown.RAW_stall", "peak_bytes.accumulators"}
+    assert "bytes.NAME" not in both
+    assert {"bytes.ring", "bytes.NAME"} < {*measures_of(["tiled", "abacus"])}
+    assert "bytes.NAME" in measures_of()
+
+
+@pytest.mark.parametrize(
+    ("name", "fault"),
+    [
+        ("bytes.rong", "not 'bytes.rong'; did you mean 'bytes.ring'?"),
+        ("byte.ring", "not 'byte.ring'; did you mean 'bytes.ring'?"),
+        ("bytes.qqq", "not 'bytes.qqq' (one of bytes.host, bytes.instruction_bus, bytes.mesh, bytes.ring)"),
+        ("peak_bytes.accumulators", "peak_bytes.instruction_memory, peak_bytes.narrow_memory, peak_bytes.wide_memory)"),
+        ("latncy_us", "not 'latncy_us'; did you mean 'latency_us'?"),
+        ("qqq", "mac_utilisation, macs, peak_bytes.NAME, throughput_per_second, tiles)"),
+    ],
+)
+def test_a_part_that_the_machine_has_not(name: str, fault: str) -> None:
+    assert unmeasured(name, measures_of(["tiled"])).endswith(fault)
+    assert not is_measure(name, measures_of(["tiled"]))

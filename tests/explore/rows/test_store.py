@@ -17,7 +17,7 @@ from pytest_benchmark.fixture import BenchmarkFixture
 from tests.explore import fakes
 from tilesim.errors import InputError, RunError
 from tilesim.explore.point import Value
-from tilesim.explore.row import MeasuredLayer, Measures, Row
+from tilesim.explore.row import MeasuredLayer, Measures, Row, Status
 from tilesim.explore.rows.store import APPLICATION, VERSION, Store
 
 NAMES = st.text(max_size=12)
@@ -175,7 +175,8 @@ def test_places_where_no_store_can_be_are_said(tmp_path: Path) -> None:
     "change",
     [
         *("chip = '{'", "chip = '[1]'", "cycles = 'many'", "status = 'odd'", "layers = '[{}]'", "area = 1"),
-        *("bytes = NULL", "latency_us = 9e999", "breakdown = '{\"busy\": 1e999}'"),
+        *("status = 'refused'", "status = 'failed'", f"{', '.join(f'{name} = NULL' for name in fakes.measures(1))}"),
+        *("cycles = NULL", "bytes = NULL", "latency_us = 9e999", "breakdown = '{\"busy\": 1e999}'"),
     ],
 )
 def test_a_damaged_row_is_said(tmp_path: Path, change: str) -> None:
@@ -187,6 +188,23 @@ def test_a_damaged_row_is_said(tmp_path: Path, change: str) -> None:
         pytest.raises(InputError, match=r"store.db: the row 00000001 is damaged: "),
     ):
         store.rows()
+
+
+@pytest.mark.parametrize(
+    ("status", "change", "why"),
+    [
+        ("ran", "status = 'refused'", "tiles must be NULL, as its status is not ran"),
+        ("refused", "status = 'ran'", "it must have measures, as its status is ran"),
+        ("failed", "layers = '[]'", "layers must be NULL, as its status is not ran"),
+    ],
+)
+def test_measures_are_those_of_a_run(tmp_path: Path, status: Status, change: str, why: str) -> None:
+    with Store(tmp_path / "store.db") as store:
+        store.add(fakes.row(1, status), 1.0)
+    foreign(tmp_path / "store.db", f"UPDATE runs SET {change}")  # noqa: S608
+    with Store(tmp_path / "store.db") as store, pytest.raises(InputError) as raised:
+        store.rows()
+    assert str(raised.value) == f"{tmp_path / 'store.db'}: the row 00000001 is damaged: {why}"
 
 
 def test_what_is_damaged_is_said_without_what_reads_it(tmp_path: Path) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import json
 import pickle
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from functools import partial
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 
 from tests.explore import fakes
 from tests.explore.dask_processes import Processes, dask_cluster
+from tests.explore.kill_sweeps import told_by
 from tests.soak import counts
 from tilesim import api
 from tilesim.errors import InputError, RunError
@@ -26,8 +25,6 @@ from tilesim.explore.rows import export
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running import cluster, workers
 from tilesim.explore.running.sweeping import Group, Progress, Runner, grouped, sweep
-
-ROOT = Path(__file__).resolve().parents[3]
 
 
 @pytest.fixture(scope="module")
@@ -186,9 +183,6 @@ def test_without_dask_its_extra_is_named(monkeypatch: pytest.MonkeyPatch) -> Non
 
 @pytest.mark.parametrize("rounds", counts(3, 200))
 def test_no_kill_loses_a_row(tmp_path: Path, rounds: int) -> None:
-    words = [sys.executable, ROOT / "tests" / "explore" / "kill_dask_sweeps.py", str(rounds), tmp_path]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    count = json.loads(done.stdout)
+    count = told_by("kill_dask_sweeps.py", rounds, tmp_path)
     assert (count["lost"], count["wrong"], count["differ"], count["left"]) == (0, 0, 0, 0)
     assert count["sweeps"] + count["workers"] >= rounds

@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.explore import fakes
 from tilesim.errors import RunError
+from tilesim.explore.conditions.expression import expression
+from tilesim.explore.rows.answers import Judge, Objective
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running.sweeping import LARGEST_GROUP, Group, Progress, Timed, alone, grouped, sweep
 
@@ -40,6 +42,16 @@ def test_each_point_runs_once_and_what_is_there_does_not(tmp_path: Path) -> None
     assert last.seconds_left == 0
     assert last.best == {"net": fakes.row(0)}
     assert sorted(last.keys) == [f"{k:08x}" for k in range(8)]
+
+
+def test_the_best_is_by_what_is_judged_and_only_of_what_counts(tmp_path: Path) -> None:
+    judge = Judge(Objective("cycles", maximise=True), [expression("bytes.ring < 15")])
+    bench = fakes.FakeBench(refuses=frozenset({4}))
+    seen: list[Progress] = []
+    with Store(tmp_path / "store.db") as store:
+        sweep(fakes.tasks(8), store, partial(alone, bench=bench), seen.append, judge=judge)
+    assert [progress.best["net"] for progress in seen] == [fakes.row(k) for k in (0, 0, 1, 2, 3, 3, 3, 3)]
+    assert seen[-1].objective == judge.objective
 
 
 def test_what_is_written_stays_when_a_runner_cannot_go_on(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import os
 import signal
 import subprocess
@@ -17,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from tests.explore import fakes
-from tests.explore.kill_sweeps import POINTS, begin, kill, orphans, workers_of
+from tests.explore.kill_sweeps import POINTS, begin, kill, orphans, told_by, workers_of
 from tests.soak import counts
 from tilesim.errors import RunError
 from tilesim.explore.row import Row
@@ -242,11 +241,6 @@ def test_a_sweep_takes_over_from_one_that_dies(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("rounds", counts(10, 200))
 def test_no_kill_loses_a_row(tmp_path: Path, rounds: int) -> None:
-    words = [sys.executable, ROOT / "tests" / "explore" / "kill_sweeps.py", str(rounds), tmp_path]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    count = json.loads(done.stdout)
-    assert {name: count[name] for name in ("lost", "wrong", "orphans", "differ", "left")} == dict.fromkeys(
-        ("lost", "wrong", "orphans", "differ", "left"), 0
-    )
+    count = told_by("kill_sweeps.py", rounds, tmp_path)
+    assert {count[name] for name in ("lost", "wrong", "orphans", "differ", "left")} == {0}
     assert count["sweeps"] + count["workers"] >= rounds

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -14,6 +11,7 @@ from statistics import median
 import pytest
 
 from tests.explore import fakes
+from tests.explore.kill_sweeps import told_by
 from tests.soak import counts
 from tilesim import api
 from tilesim.errors import InputError
@@ -28,7 +26,6 @@ from tilesim.explore.running.sweeping import Group, Progress, Timed, sweep
 from tilesim.explore.search import search as searching
 from tilesim.explore.search.search import search
 
-ROOT = Path(__file__).resolve().parents[3]
 NETWORKS = {"digits": api.load_network("digits")}
 VARY = {"grid": "1x1,1x2,2x2,2x4,4x4", "tile.lanes": "8,16,32,64", "ring.hop_cycles": "1..4", "cache": "on,off"}
 LATENCY = (Objective("latency_us"),)
@@ -133,10 +130,7 @@ def test_after_interruptions_it_ends_as_if_there_had_been_none(tmp_path: Path, u
 
 @pytest.mark.parametrize("rounds", counts(1, 60))
 def test_no_kill_changes_how_it_ends(tmp_path: Path, rounds: int) -> None:
-    words = [sys.executable, ROOT / "tests" / "explore" / "kill_searches.py", str(rounds), tmp_path]
-    done = subprocess.run(words, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stderr) == (0, "")
-    count = json.loads(done.stdout)
+    count = told_by("kill_searches.py", rounds, tmp_path)
     assert (count["differ"], count["lost"]) == (0, 0)
     assert count["killed"] == rounds
 

@@ -39,8 +39,9 @@ def command(
     """Run models or a program on a chip.
 
     Once or several times; several models in turn; or one model on several chips, to compare them. Without a chip, it is
-    the smallest that comes with tilesim and holds them. The exit status is 2 if the input is wrong, and 3 if the run
-    can't go on.
+    the smallest that comes with tilesim and holds them. Of several chips, one that is too small, or on which the run
+    can't go on, does not stop the others. The exit status is 2 if the input is wrong, and 3 if a run can't go on, which
+    --out keeps up to where it stood.
     """
     with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
@@ -59,7 +60,7 @@ def command(
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         programs, chosen = programs_of(sources, compilation, say, batches, running.inferences)
-    program, result, notes = simulated(models, programs, running, quiet)
+    program, result, notes = simulated(models, programs, running, quiet, running.out)
     if running.out is not None:
         save(Done(program, result), running.out)
     if json_:

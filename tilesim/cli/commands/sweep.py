@@ -20,13 +20,13 @@ from tilesim.cli.progress import progress
 from tilesim.cli.sweeping import following
 from tilesim.config import top_keys
 from tilesim.errors import InputError, kept, refuse
-from tilesim.explore.api import Crew, Search, networks_of, opened, swept
+from tilesim.explore.api import Crew, Search, networks_of, opened, swept, unmeasurable
 from tilesim.explore.conditions.expression import Expression
 from tilesim.explore.design.document import SUFFIXES, SweepDocument, is_document, load_document
-from tilesim.explore.design.space import Space
+from tilesim.explore.design.space import Space, measures_on
 from tilesim.explore.design.space import space as space_of
 from tilesim.explore.row import Row
-from tilesim.explore.rows.answers import FASTEST, Objective, by_network, late, narrowed
+from tilesim.explore.rows.answers import FASTEST, Objective, by_network, late, measures_of_rows, narrowed
 from tilesim.explore.rows.export import csv, flat_rows, json
 from tilesim.explore.rows.store import Store
 from tilesim.printable import counted, shown
@@ -126,6 +126,8 @@ def _asked(
         elif words or chips.names or given(chips, options).keys() - {"--where"}:
             changes = {key: str(value) for key, value in chips.changes().items()}
             what = space_of(words, chips.names, axes, changes, options.where or ())
+    measures = measures_on(what.chips if what else chips.names)
+    faults += (f"--{fault}" for fault in unmeasurable(objectives, measures))
     if what is None and faults:  # what else is wrong, too
         with kept(faults):
             networks_of([word for word in words if not is_document(word)])
@@ -172,11 +174,14 @@ def _rows(asked: Asked, crew: WorkerOptions, quiet: bool) -> Rows:
         if crew.store is None:
             raise InputError("a model must be given, or --store with a store, of which the rows are shown")
         with progress(f"reading {crew.store}", quiet), Store(crew.store, reading=True) as store:
-            return Rows(rows := store.rows(), len(rows), store.seconds(), store.older())
+            rows = store.rows()
+            refuse(f"--{fault}" for fault in unmeasurable(asked.objectives, measures_of_rows(rows)))
+            return Rows(rows, len(rows), store.seconds(), store.older())
     with opened(crew.store) as store:
         points = asked.space.size if asked.search is None else asked.search.points
         with following(points, crew.store, quiet) as follow:
-            done = swept(asked.space, store, Crew(crew.workers, crew.memory, crew.scheduler), follow, asked.search)
+            who = Crew(crew.workers, crew.memory, crew.scheduler)
+            done = swept(asked.space, store, who, follow, asked.search, asked.objectives[0])
         if not done.keys:
             held = " and ".join(shown(condition.text) for condition in asked.space.where)
             raise InputError(f"--where must hold for a point, but {held} holds for none of {points:,}")

@@ -10,6 +10,7 @@ from tilesim import api
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.errors import ConfigError
 from tilesim.machines.topology import Topology
+from tilesim.printable import short
 
 
 @dataclass(frozen=True)
@@ -42,12 +43,13 @@ class ChipOptions(Options):
     def faults(self) -> Iterator[str]:
         for word in self.set_ or ():
             if not all(word.partition("=")):
-                yield f"--set {word}: must be KEY=VALUE, such as grid.rows=2"
+                yield f"--set {short(word)}: must be KEY=VALUE, such as grid.rows=2"
         keys = [word.partition("=")[0] for word in self.set_ or ()]
         for k, key in enumerate(keys):
             for part in keys[:k]:
                 if part.startswith(f"{key}."):
-                    yield f"--set {(self.set_ or [])[k]}: must come before --set {part}, which it would undo"
+                    word = short((self.set_ or [])[k])
+                    yield f"--set {word}: must come before --set {short(part)}, which it would undo"
 
     def changes(self) -> dict[str, object]:
         """The words after ``--set`` as keys and values."""

@@ -18,7 +18,7 @@ from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
 from tilesim.machines.program import Program
 from tilesim.network.graph import Network
-from tilesim.printable import printable, shown, unknown
+from tilesim.printable import printable, short, shown, unknown
 from tilesim.registry import machine_of
 from tilesim.report.words import short_name
 
@@ -54,7 +54,7 @@ class PlacementOptions(Options):
     def faults(self) -> Iterator[str]:
         for word in self.partition or ():
             if (choice := word.rpartition("=")[2]) not in CHOICES:
-                yield f"--partition {word}: {unknown(choice, CHOICES, 'a choice')}"
+                yield f"--partition {short(word)}: {unknown(choice, CHOICES, 'a choice')}"
         for option, words in {"--priority": self.priority, "--layer-priority": self.layer_priority}.items():
             if words is not None and not all(_split(words)):
                 yield f"{option} must be names with commas between them, not {shown(words)}"
@@ -146,7 +146,7 @@ def _meant(option: str, words: Iterable[str], find: Callable[[str], Meant], faul
         try:
             meant.append(find(word))
         except InputError as error:
-            faults += [f"{option} {word}: {fault}" for fault in error.faults]
+            faults += [f"{option} {short(word)}: {fault}" for fault in error.faults]
     return meant
 
 

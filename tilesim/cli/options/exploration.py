@@ -10,6 +10,7 @@ from typing import Annotated
 
 import typer
 
+from tilesim.batching import SCHEDULES
 from tilesim.budgets import MOST_POINTS
 from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
@@ -18,7 +19,9 @@ from tilesim.errors import InputError, kept
 from tilesim.explore.api import objectives_of
 from tilesim.explore.conditions.expression import Expression
 from tilesim.explore.design.space import Axis, axis, condition
+from tilesim.explore.point import PointOptions
 from tilesim.explore.rows.answers import Objective
+from tilesim.machines.policies import CHOICES, SPATIAL
 from tilesim.printable import shown, unknown
 from tilesim.units import parse_bytes
 
@@ -102,6 +105,41 @@ class SpaceOptions(ConditionOptions):
             with kept(faults):
                 found.append(axis(word))
         return found
+
+
+@dataclass(frozen=True)
+class PointChoices(Options):
+    """How the network of a point is compiled."""
+
+    partition: Annotated[
+        list[str] | None,
+        word_option(
+            "spatial|channel|auto",
+            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
+            "whichever takes fewer simulated cycles.",
+        ),
+    ] = None
+    no_cache: Annotated[
+        bool, typer.Option("--no-cache", help="Keep no parameters in the tiles: all are streamed in every inference.")
+    ] = False
+    batch_schedule: Annotated[
+        str | None,
+        word_option("|".join(SCHEDULES), "How inferences on a systolic machine are batched; fastest if not given."),
+    ] = None
+
+    def faults(self) -> Iterator[str]:
+        for word in self.partition or ():
+            if word not in CHOICES:
+                yield f"--partition {unknown(word, CHOICES, 'a choice for all layers')}"
+        if len(self.partition or ()) > 1:
+            yield f"--partition must be one choice for all layers, not {len(self.partition or ())}"
+        if self.batch_schedule is not None and self.batch_schedule not in SCHEDULES:
+            yield f"--batch-schedule {unknown(self.batch_schedule, SCHEDULES)}"
+
+    def options(self, inferences: int) -> PointOptions:
+        """Those of a point of so many inferences."""
+        [partition] = self.partition or [SPATIAL]
+        return PointOptions(partition, not self.no_cache, inferences, self.batch_schedule or "")
 
 
 @dataclass(frozen=True)

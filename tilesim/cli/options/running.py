@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.budgets import MOST_RUN_INFERENCES
+from tilesim.budgets import MOST_RUN_INFERENCES, MOST_SIGNAL_VALUES
 from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.paths import path_option
@@ -38,6 +38,22 @@ MastersOption = Annotated[
         "single|disjoint|meet",
         "What transfers of two masters must not do: be under way at once (single), be so past a node in common "
         "(disjoint), or meet there.",
+    ),
+]
+RulesOption = Annotated[
+    str,
+    word_option(
+        "strict|observe",
+        "What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+        "refuses the run; observe goes on, and says what came of it.",
+    ),
+]
+HoldOption = Annotated[
+    list[str] | None,
+    word_option(
+        "LABEL[@TILE]=CYCLE",
+        "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
+        "run. May be given several times.",
     ),
 ]
 ARRAYS = (".npz", ".npy")
@@ -75,23 +91,17 @@ class RunningOptions(Options):
             "given several times.",
         ),
     ] = None
-    rules: Annotated[
-        str,
+    signals: Annotated[
+        str | None,
         word_option(
-            "strict|observe",
-            "What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
-            "refuses the run; observe goes on, and says what came of it.",
-        ),
-    ] = "strict"
-    masters: MastersOption = "meet"
-    hold: Annotated[
-        list[str] | None,
-        word_option(
-            "LABEL[@TILE]=CYCLE",
-            "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
-            "run. May be given several times.",
+            "FROM:TO",
+            "Log what flags, queues, buses and units hold in each of these cycles: into DIR/signals.npz. Either may be "
+            f"missing; at most {MOST_SIGNAL_VALUES:,} values, cycles x signals.",
         ),
     ] = None
+    rules: RulesOption = "strict"
+    masters: MastersOption = "meet"
+    hold: HoldOption = None
     ring_trace: Annotated[
         Path | None,
         path_option(
@@ -109,22 +119,29 @@ class RunningOptions(Options):
         Path | None,
         path_option(
             "DIR",
-            "Where outputs, statistics and program go, of several chips into a folder each; nowhere if not given.",
+            "Where outputs, statistics and program go, of several chips into a folder each: of those on "
+            "which it ran, all or none. Nowhere if not given.",
         ),
     ] = None
 
     def faults(self) -> Iterator[str]:
         if not 1 <= self.inferences <= MOST_RUN_INFERENCES:
             yield f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {self.inferences:,}"
-        yield from faults_of(self.recording, self.energies, self.holds, lambda: must_hold_arrays(self.inputs))
+        yield from faults_of(
+            self.recording, self.log_window, self.energies, self.holds, lambda: must_hold_arrays(self.inputs)
+        )
         yield from (f"--{fault}" for fault in RunOptions(rules=self.rules, masters=self.masters).faults())
 
     def recording(self) -> Recording | None:
         """What is to be recorded, if anything; a window or tracks ask for it as well."""
         if not (self.trace or self.trace_window or self.trace_tracks):
             return None
-        window = None if self.trace_window is None else _window(self.trace_window)
+        window = None if self.trace_window is None else window_of("--trace-window", self.trace_window)
         return Recording(window, tuple(self.trace_tracks or ("*",)))
+
+    def log_window(self) -> range | None:
+        """The cycles for the state log, if there is to be one."""
+        return None if self.signals is None else window_of("--signals", self.signals)
 
     def energies(self) -> Table | None:
         """What actions cost, if not what tilesim's own table says."""
@@ -149,11 +166,12 @@ def must_hold_arrays(path: Path | None) -> None:
             raise ArrayError(f"{path}: must end in {' or '.join(ARRAYS)}, not in {path.suffix or 'nothing'}")
 
 
-def _window(words: str) -> range:
+def window_of(option: str, words: str) -> range:
+    """The cycles that ``words`` after an ``option`` name. Raises InputError."""
     match = re.fullmatch(r"([0-9]{0,18}):([0-9]{0,18})", words, re.ASCII)
     if match is None:
-        raise InputError(f"--trace-window {words}: must be FROM:TO, two cycles such as 1000:2000")
+        raise InputError(f"{option} {words}: must be FROM:TO, two cycles such as 1000:2000")
     first, end = int(match[1] or 0), int(match[2] or END)
     if first >= end:
-        raise InputError(f"--trace-window {words}: must end after it begins")
+        raise InputError(f"{option} {words}: must end after it begins")
     return range(first, end)

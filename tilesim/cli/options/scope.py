@@ -24,7 +24,10 @@ Capability: TypeAlias = type[Machine[Any, Any]]
 
 CACHED = ("--no-cache", "--priority", "--layer-priority")
 BATCHED = ("--batch-schedule", "--weight-reuse", "--power-of-two", "--fit")
-RUN = ("--inferences", "--trace", "--trace-window", "--trace-tracks", "--rules", "--masters", "--energy", "--out")
+RUN = (
+    "--inferences", "--trace", "--trace-window", "--trace-tracks", "--signals", "--rules", "--masters", "--energy",
+    "--out",
+)  # fmt: skip
 
 APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
     **dict.fromkeys(CACHED, (Subject.MODELS, PlansCache)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import asdict, dataclass
 from functools import cache
@@ -77,7 +78,7 @@ def task_maker(
         try:
             topology, reason = api.load_topology(point.chip, point.settings), ""
         except ConfigError as error:
-            topology, reason = None, "\n".join(error.faults)
+            topology, reason = None, "\n".join(map(_in_words, error.faults))
         values = {**unchanged(point.chip), **point.settings} if topology is None else chip_values(topology)
         own = {} if topology is None else {"topology": topology.name, "machine": topology.machine}
         own["network"] = networks[point.model].name
@@ -85,6 +86,11 @@ def task_maker(
         return _task(point, topology, reason, network_of(point.model)) if wanted else None
 
     return made
+
+
+def _in_words(fault: str) -> str:
+    """A fault of a setting, in the words of the command that runs the point."""
+    return re.sub(r"^override (?=\S+=)", "--set ", fault)
 
 
 def _unchanged(chip: str) -> Values:

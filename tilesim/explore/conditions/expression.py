@@ -8,14 +8,14 @@ Python gives them; and nothing else.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from math import isfinite
 from typing import NamedTuple
 
 from tilesim.errors import InputError, kept
-from tilesim.explore.conditions.names import samples
+from tilesim.explore.conditions.names import EVERY, samples
 from tilesim.explore.conditions.terms import (
     COMPARISONS,
     FUNCTIONS,
@@ -97,11 +97,11 @@ class Expression:
         """
         return truth(f"{shown(self.text)}: it", self.value(values)) is True
 
-    def faults(self, keys: Mapping[str, Value]) -> Iterator[str]:
-        """A sentence for each name that is no option, no measure, and no key of the chips, which have ``keys``; or why
-        it can't be a condition, whatever the values are.
+    def faults(self, keys: Mapping[str, Value], measures: Collection[str] = EVERY) -> Iterator[str]:
+        """A sentence for each name that is no option, none of the ``measures`` of runs, and no key of the chips, which
+        have ``keys``; or why it can't be a condition, whatever the values are.
         """
-        tried = samples(keys, self.names)
+        tried = samples(keys, self.names, measures)
         strange = sorted(self.names - tried.keys())
         yield from (f"{shown(self.text)}: {nameless(name, tried)}" for name in strange)
         if not strange:

@@ -12,8 +12,9 @@ from itertools import pairwise
 from typing import Protocol, cast
 
 from tilesim.errors import InputError
+from tilesim.explore.conditions.names import strange
 from tilesim.explore.point import Value, spelt
-from tilesim.printable import shown, unknown
+from tilesim.printable import short, shown
 
 Values = Mapping[str, Value | None]
 Number = int | float
@@ -143,8 +144,8 @@ def names_of(terms: tuple[Term, ...]) -> Iterator[str]:
 
 def nameless(name: str, known: Mapping[str, object]) -> str:
     """The sentence for a name that is none of those ``known``."""
-    sentence = f"{name} {unknown(name, known, 'a key, an option or a measure')}"
-    return sentence if sentence.endswith("?") else f"{sentence}; text stands between quotes"
+    sentence = f"{short(name)} {strange(name, known.keys(), 'a key, an option or a measure')}"
+    return sentence if sentence.endswith(("?", ")")) else f"{sentence}; text stands between quotes"
 
 
 def truth(whose: str, value: Value | None) -> bool | None:

@@ -12,11 +12,11 @@ from tilesim.config import ConfigSection, load, top_keys
 from tilesim.errors import InputError, kept
 from tilesim.explore.conditions.expression import expression
 from tilesim.explore.conditions.names import unmeasured
-from tilesim.explore.design.space import Space, space
+from tilesim.explore.design.space import Space, measures_on, space
 from tilesim.explore.design.values import values_of
 from tilesim.explore.point import Value
 from tilesim.explore.rows.answers import Objective
-from tilesim.printable import shown
+from tilesim.printable import short, shown
 
 SUFFIXES = (".yaml", ".yml")
 
@@ -86,6 +86,10 @@ class SweepDocument(ConfigSection):
         faults: list[str] = []
         with kept(faults):
             self.space()
+        measures = measures_on(self.chips)
+        for section, names in (("minimise", self.minimise), ("maximise", self.maximise)):
+            odd = ((number, unmeasured(name, measures)) for number, name in enumerate(names))
+            faults += (f"{section}.{number} {fault}" for number, fault in odd if fault)
         if faults:
             raise ValueError("\n".join(map(self._placed, faults)))
         return self
@@ -136,7 +140,7 @@ def _odd(key: str, given: object) -> Iterator[str]:
     faults: list[str] = []
     with kept(faults):
         values_of(key, _values(given))
-    yield from (fault.removeprefix(f"vary {key}: ") for fault in faults)
+    yield from (fault.removeprefix(f"vary {short(key)}: ") for fault in faults)
 
 
 def _values(given: object) -> Sequence[Value]:

@@ -14,20 +14,18 @@ from tilesim import api
 from tilesim.budgets import MOST_POINTS
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.conditions.expression import Expression, expression
-from tilesim.explore.conditions.names import OPTIONS
+from tilesim.explore.conditions.names import OPTIONS, measures_of
 from tilesim.explore.design.values import GRID, values_of
 from tilesim.explore.point import Point, PointOptions, Value
 from tilesim.machines.machine import PlansBatches, PlansCache, Spreads
 from tilesim.machines.topology import Topology, keys
-from tilesim.printable import counted, unknown
+from tilesim.printable import counted, short, unknown
 from tilesim.registry import able, can
 
 Made = TypeVar("Made")
 
 NEEDED = {"partition": Spreads, "cache": PlansCache, "schedule": PlansBatches}
 """What the machine of a chip must be able to do for an option to mean anything."""
-MOST_SHOWN = 80
-"""Characters of a word that is no axis."""
 UNASKED = ("name", "description")
 """Keys that no condition asks for: a row calls its chip ``topology``."""
 SIDES = ("grid.rows", "grid.columns")
@@ -110,7 +108,7 @@ def axis(word: str) -> Axis:
     """
     key, equals, values = word.partition("=")
     if not (key and equals and values):
-        raise InputError(f"vary {word[:MOST_SHOWN]}: must be KEY=VALUES, such as tile.lanes=32,64 or grid=1x1,1x2")
+        raise InputError(f"vary {short(word)}: must be KEY=VALUES, such as tile.lanes=32,64 or grid=1x1,1x2")
     return _axis(key.strip(), values)
 
 
@@ -144,6 +142,17 @@ def space(
     made = Space(tuple(models), tuple(chips), tuple(axes), together, tuple(conditions))
     refuse([*faults, *_twice(made), *(_unfitting(made, known) if known else ())])
     return made
+
+
+def measures_on(chips: Iterable[str]) -> tuple[str, ...]:
+    """What runs on these chips may be asked for; on one that can't be read, anything."""
+    machines: set[str] = set()
+    for chip in chips:
+        try:
+            machines.add(api.load_topology(chip).machine)
+        except InputError:
+            machines.add("")
+    return measures_of(sorted(machines))
 
 
 def _made(faults: list[str], makers: Iterable[Callable[[], Made]]) -> list[Made]:
@@ -200,13 +209,14 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
         of_all |= {key: value for key, value in values.items() if key not in UNASKED}
         own = frozenset(values)
         for axis in made.axes:
-            yield from (f"vary {axis.key}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
+            yield from (f"vary {short(axis.key)}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
         if "machine" in made.settings:
             yield "settings machine: must be left out; name a chip of the other machine"
         for key in sorted({*made.settings} - own):
-            yield f"settings {key}: {unknown(key, own, f'a key of {word}')}"
+            yield f"settings {short(key)}: {unknown(key, own, f'a key of {word}')}"
+    measures = measures_of(sorted({chip.machine for _, chip in chips}))
     for asked in made.where:
-        yield from (f"where {fault}" for fault in asked.faults(of_all))
+        yield from (f"where {fault}" for fault in asked.faults(of_all, measures))
 
 
 def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:

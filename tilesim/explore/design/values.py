@@ -12,7 +12,7 @@ from tilesim.budgets import MOST_AXIS_VALUES, MOST_RUN_INFERENCES
 from tilesim.errors import InputError, kept, refuse
 from tilesim.explore.point import Value, spelt
 from tilesim.machines.policies import CHOICES
-from tilesim.printable import shown, unknown
+from tilesim.printable import short, shown, unknown
 
 GRID = "grid"
 FASTEST = "fastest"
@@ -46,7 +46,7 @@ def values_of(key: str, given: Value | Sequence[Value]) -> tuple[Value, ...]:
     faults += [
         f"{spelt(value)} must be given once, not {count} times" for (_, value), count in counts.items() if count > 1
     ]
-    refuse(f"vary {key}: {fault}" for fault in faults)
+    refuse(f"vary {short(key)}: {fault}" for fault in faults)
     return tuple(values)
 
 

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
-from math import nan
+from math import isnan, nan
 from typing import NamedTuple
 
 import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.explore.conditions.expression import Expression
-from tilesim.explore.conditions.names import is_measure
+from tilesim.explore.conditions.names import NAME, as_name, is_measure, measures_of
 from tilesim.explore.conditions.terms import Values, nameless
 from tilesim.explore.row import Row
 from tilesim.explore.rows.export import Cell, flat
@@ -27,34 +26,44 @@ class Objective(NamedTuple):
 
 
 FASTEST = Objective("latency_us")
+ANY_CAUSE = f"breakdown.{NAME}"
 
 
 def named_values(row: Row) -> dict[str, Cell]:
-    """What a row says, by the names that expressions have for it: ``breakdown.no_work``."""
-    return {_as_name(name): value for name, value in flat(row).items()}
+    """What a row says, by the names that expressions have for it: ``breakdown.no_work``. What a run has lost no cycles
+    to is 0.
+    """
+    nothing: dict[str, Cell] = dict.fromkeys(_causes(row["machine"]), 0.0) if row["measures"] else {}
+    return nothing | {as_name(name): value for name, value in flat(row).items()}
 
 
 @cache
-def _as_name(words: str) -> str:
-    return re.sub(r"[^\w.]+", "_", words, flags=re.ASCII)
+def _causes(machine: str) -> tuple[str, ...]:
+    return tuple(name for name in measures_of([machine]) if name.startswith("breakdown.") and name != ANY_CAUSE)
 
 
 def narrowed(rows: Sequence[Row], conditions: Sequence[Expression]) -> list[Row]:
     """The rows for which all ``conditions`` hold, in their order. Where one asks for a measure, only what ran has it.
 
     Raises:
-        InputError: a condition that asks for what no row has, or that can't be worked out of a row that ran.
+        InputError: a condition that asks for what no row has, nor any run on such a machine, or that can't be worked
+            out of a row that ran.
     """
     if not conditions:
         return [*rows]
     values = [named_values(row) for row in rows]
-    known: Mapping[str, Cell] = {name: None for each in values for name in each}
+    known = dict.fromkeys((*(name for each in values for name in each), *measures_of_rows(rows)))
     asked = {name for condition in conditions for name in condition.names}
     if any(row["measures"] for row in rows) and (strange := sorted(asked - known.keys())):
         raise InputError(f"where {nameless(name, known)}" for name in strange)
     absent: Mapping[str, Cell] = dict.fromkeys(asked)
     pairs = zip(rows, values, strict=True)
     return [row for row, own in pairs if _counts(row, conditions, {**absent, **own})]
+
+
+def measures_of_rows(rows: Iterable[Row]) -> tuple[str, ...]:
+    """What others on the machines of these rows may be asked for, too."""
+    return measures_of(sorted({row["machine"] for row in rows if row["machine"]}))
 
 
 def _counts(row: Row, conditions: Sequence[Expression], values: Values) -> bool:
@@ -81,6 +90,25 @@ def score(row: Row, objective: Objective) -> float:
     if not isinstance(value, int | float):
         return nan
     return -float(value) if objective.maximise else float(value)
+
+
+class Judge(NamedTuple):
+    """What says which of two rows is the better one."""
+
+    objective: Objective = FASTEST
+    conditions: Sequence[Expression] = ()
+    """What must hold of a row for it to be good at all."""
+
+    def prefers(self, row: Row, other: Row | None) -> bool:
+        """Whether a row is better than another, or than none."""
+        cost = score(row, self.objective)
+        if isnan(cost) or (other is not None and cost >= score(other, self.objective)):
+            return False
+        absent: Values = {name: None for condition in self.conditions for name in condition.names}
+        try:
+            return hold(self.conditions, {**absent, **named_values(row)})
+        except InputError:  # who asks for the rows will hear of it
+            return False
 
 
 def best(rows: Iterable[Row], objectives: Sequence[Objective]) -> list[Row]:

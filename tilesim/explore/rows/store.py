@@ -196,7 +196,7 @@ class Store:
         values = dict(zip(_WANTED, found, strict=True))
         try:
             identity = ",".join(_members(values, _IDENTITY))
-            measures = "null" if values["cycles"] is None else f"{{{','.join(_members(values, _MEASURES))}}}"
+            measures = f"{{{','.join(_members(values, _MEASURES))}}}" if _has_measures(values) else "null"
             # Pydantic is much faster with a text than with what a reader of JSON makes of it.
             return _ROW.validate_json(f'{{{identity},"measures":{measures}}}')
         except (TypeError, ValueError) as fault:
@@ -294,6 +294,16 @@ def _values(row: Row) -> Iterator[object]:
             value = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
         # A file's name may have bytes that are no UTF-8, which SQLite takes for text as little as JSON does.
         yield value.encode("utf-8", "replace").decode() if isinstance(value, str) else value
+
+
+def _has_measures(values: Mapping[str, object]) -> bool:
+    """Whether the point ran. Raises ValueError: it ran without measures, or did not and has some."""
+    there = [name for name in _MEASURES if values[name] is not None]
+    if values["status"] == "ran" and not there:
+        raise ValueError("it must have measures, as its status is ran")
+    if values["status"] != "ran" and there:
+        raise ValueError(f"{there[0]} must be NULL, as its status is not ran")
+    return bool(there)
 
 
 def _members(values: Mapping[str, object], columns: Mapping[str, str]) -> Iterator[str]:

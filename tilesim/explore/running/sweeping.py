@@ -12,6 +12,7 @@ from typing import NamedTuple, TypeAlias
 from tilesim.explore.bench.measure import Bench
 from tilesim.explore.bench.task import Task
 from tilesim.explore.row import Row
+from tilesim.explore.rows.answers import FASTEST, Judge, Objective
 from tilesim.explore.rows.store import Store
 
 Group: TypeAlias = Sequence[Task]
@@ -23,6 +24,7 @@ MOST_WAITING = 4096
 """Tasks that are kept for the sake of others of their program, which may come."""
 PATIENCE_SECONDS = 0.2
 """How long one waits before one looks again what another sweep has done."""
+JUDGE = Judge()
 
 
 class Timed(NamedTuple):
@@ -53,9 +55,11 @@ class Progress:
     seconds_left: float | None
     """At that rate; None before the first."""
     best: dict[str, Row]
-    """The row of the least latency of each network."""
+    """The best row of each network, of those that count."""
     keys: Collection[str]
     """The keys of the points, in their order, as far as they are known."""
+    objective: Objective = FASTEST
+    """In which they are the best."""
 
 
 def silent(_progress: Progress) -> None:
@@ -68,6 +72,7 @@ def sweep(
     run: Runner,
     on_progress: Callable[[Progress], None] = silent,
     total: int = 0,
+    judge: Judge = JUDGE,
 ) -> Progress:
     """Run the tasks that have no row in the store, and keep their rows there.
 
@@ -79,11 +84,12 @@ def sweep(
         run: who runs them.
         on_progress: hears of each row.
         total: how many tasks there are at most, as long as not all are made.
+        judge: says which rows are the best.
 
     Raises:
         RunError: the store cannot be written, or there is nobody to run a point.
     """
-    going = _Sweep(store, run, on_progress, total)
+    going = _Sweep(store, run, on_progress, total, judge)
     try:
         left = going.through(going.distinct(tasks))
         while left:
@@ -129,8 +135,10 @@ def grouped(tasks: Iterable[Task]) -> Iterator[Group]:
 class _Sweep:
     """A sweep that is going on, and what it has counted."""
 
-    def __init__(self, store: Store, run: Runner, on_progress: Callable[[Progress], None], total: int) -> None:
-        self._store, self._run, self._on_progress, self._total = store, run, on_progress, total
+    def __init__(
+        self, store: Store, run: Runner, on_progress: Callable[[Progress], None], total: int, judge: Judge
+    ) -> None:
+        self._store, self._run, self._on_progress, self._total, self._judge = store, run, on_progress, total, judge
         self._keys: dict[str, None] = {}
         self._statuses: Counter[str] = Counter()
         self._best: dict[str, Row] = {}
@@ -169,6 +177,7 @@ class _Sweep:
             (total - done) / rate if self._ran else None,
             dict(self._best),
             self._keys.keys(),
+            self._judge.objective,
         )
 
     def _unknown(self, tasks: Iterable[Task]) -> Iterator[Task]:
@@ -190,11 +199,6 @@ class _Sweep:
 
     def _note(self, row: Row) -> None:
         self._statuses[row["status"]] += 1
-        best = self._best.get(row["network"])
-        if row["measures"] and (best is None or _latency_us(row) < _latency_us(best)):
+        if self._judge.prefers(row, self._best.get(row["network"])):
             self._best[row["network"]] = row
         self._on_progress(self.progress())
-
-
-def _latency_us(row: Row) -> float:
-    return row["measures"]["latency_us"] if row["measures"] else float("inf")

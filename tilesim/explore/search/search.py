@@ -140,6 +140,7 @@ class _Search:
             (before.total - done) / rate if rate else None,
             self._best,
             [*before.keys, *now.keys],
+            self._objectives[0],
         )
 
     def _outcome(self, row: Row) -> Outcome:

@@ -19,7 +19,7 @@ from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
 BINS = 1200
-PIXELS = 24
+PIXELS = 16
 ROW_INCHES = 0.16
 
 
@@ -44,11 +44,11 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """For each pixel column the exact share of each kind."""
     shown = shares(statistics, trace, BINS)
     rows = len(shown.rows)
-    figure = Figure(figsize=(style.WIDTH_INCHES, min(style.TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
+    figure = Figure(figsize=(style.width_inches(), min(style.TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
     axes = figure.add_subplot()
     colours, idle = [style.colour(kind) for kind in shown.kinds], style.colour("idle")
     picture = style.stacked_shares(shown.fractions, colours, idle, PIXELS)
-    axes.imshow(picture, extent=(0, statistics["cycles"], rows, 0), aspect="auto", interpolation="nearest")
+    style.show_shares(axes, picture, shown.edges, rows)
     axes.hlines(range(1, rows), 0, statistics["cycles"], "white", linewidth=0.8)
     style.name_rows(axes, [_label(*row) for row in zip(shown.rows, shown.units, strict=True)], middle=0.5)
     axes.tick_params(axis="y", labelsize=6 if rows <= 48 else 4)

@@ -83,6 +83,22 @@ const tilesim = (() => {
     target.addEventListener("blur", hideTip);
   }
 
+  // ---- the clipboard
+
+  // Whether the browser let the text be copied.
+  async function copied(text) {
+    try {
+      await navigator.clipboard.writeText(text);
+      return true;
+    } catch {
+      const area = document.body.appendChild(element("textarea", {}, text));
+      area.select();
+      const done = document.execCommand("copy");
+      area.remove();
+      return done;
+    }
+  }
+
   // ---- events between sections
 
   function on(name, callback) {
@@ -163,7 +179,7 @@ const tilesim = (() => {
   });
 
   return {
-    element, svg, number, bytes, percent, colour, tip, tipAt, hideTip, sayIn, on, emit, section, given,
+    element, svg, number, bytes, percent, colour, copied, tip, tipAt, hideTip, sayIn, on, emit, section, given,
     onTheme: (callback) => themes.push(callback),
     state: { on, emit },
   };

@@ -88,7 +88,7 @@ function shortly(space, k, measures) {
 function details(space, k) {
   const said = element("span", { class: "muted", role: "status" });
   const command = space.command(k);
-  const copy = async () => { said.textContent = (await copied(command)) ? "copied" : "the browser does not let this page copy: select the command"; };
+  const copy = async () => { said.textContent = (await tilesim.copied(command)) ? "copied" : "the browser does not let this page copy: select the command"; };
   const pair = (name, value) => [element("dt", {}, name), element("dd", {}, value)];
   const keys = space.keys.filter((key) => key.codes[k] >= 0).flatMap((key) => pair(key.key, keyText(key, k)));
   const known = space.measures.filter(({ values }) => !Number.isNaN(values[k]));
@@ -99,19 +99,6 @@ function details(space, k) {
     ...(space.ran(k) ? [] : [element("p", { class: "note" }, space.reason(k))]),
     element("div", { class: "command" }, element("code", {}, visible(command)), element("button", { type: "button", click: copy }, "Copy command"), said),
     element("div", { class: "facts" }, element("dl", {}, ...keys), ...gave.map((part) => element("dl", {}, ...part)))];
-}
-
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.body.appendChild(element("textarea", {}, text));
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
 }
 
 // ---- what is chosen

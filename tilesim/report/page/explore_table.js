@@ -159,7 +159,7 @@ function show(view, k) {
 }
 
 async function copyOne({ space, parts }, k) {
-  parts.copied.textContent = (await copied(space.command(k))) ? `copied the command of point ${number(k + 1)}` : "the browser does not let this page copy";
+  parts.copied.textContent = (await tilesim.copied(space.command(k))) ? `copied the command of point ${number(k + 1)}` : "the browser does not let this page copy";
 }
 
 // Tabs between columns and exact numbers, as spreadsheets take them.
@@ -170,5 +170,5 @@ async function copyAll(view) {
   const line = (words) => words.map((word) => visible(String(word)).replace(/[\t\n\r]/g, " ")).join("\t");
   const rows = order.map((k) => line([...shown.map((column) => cell(column, k)), space.reason(k), space.command(k)]));
   const text = [line([...shown.map(({ title }) => title), "reason", "command"]), ...rows].join("\n");
-  parts.copied.textContent = (await copied(text)) ? `copied ${counted(order.length, "row")}` : "the browser does not let this page copy: select the table";
+  parts.copied.textContent = (await tilesim.copied(text)) ? `copied ${counted(order.length, "row")}` : "the browser does not let this page copy: select the table";
 }

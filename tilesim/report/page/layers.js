@@ -143,18 +143,5 @@ async function copy(state, said) {
   const { data, columns } = state;
   const cells = (row) => columns.map((column) => String(column.value(row) ?? "").replace(/[\t\n\r]/g, " "));
   const text = [columns.map(({ title }) => title), ...[...sorted(state), data.beside, data.run].map(cells)].map((row) => row.join("\t")).join("\n");
-  said.textContent = (await copied(text)) ? `copied ${data.layers.length + 2} rows` : "the browser does not let this page copy: select the table";
-}
-
-async function copied(text) {
-  try {
-    await navigator.clipboard.writeText(text);
-    return true;
-  } catch {
-    const area = document.body.appendChild(element("textarea", {}, text));
-    area.select();
-    const done = document.execCommand("copy");
-    area.remove();
-    return done;
-  }
+  said.textContent = (await tilesim.copied(text)) ? `copied ${data.layers.length + 2} rows` : "the browser does not let this page copy: select the table";
 }

@@ -62,7 +62,10 @@ function shares(series, from, per, out, width, scale) {
 
 class Spans {
   constructor(data, columns) {
-    Object.assign(this, columns, { tracks: data.tracks, kinds: data.kinds, whats: data.whats, layers: data.layers });
+    const { tracks, kinds, whats, layers, factors, started_by } = data;
+    Object.assign(this, columns, { tracks, kinds, whats, layers, factors, started_by });
+    this.busy = kinds.findIndex(({ kind }) => kind === "busy");
+    this.work = kinds.findIndex(({ kind }) => kind === "stall:work");
     this.count = columns.gap.length;
     this.starts = new Float64Array(this.count);
     this.sums = new Float64Array(this.count + 1);
@@ -117,8 +120,29 @@ class Spans {
     return this.placeOf(span) % this.kinds.length;
   }
 
+  isStall(span) {
+    return this.kinds[this.kindOf(span)].kind.startsWith("stall:");
+  }
+
   endOf(span) {
     return this.starts[span] + this.cycles[span];
+  }
+
+  // Of its own clock, whatever the axis counts.
+  cyclesOf(span) {
+    return this.cycles[span] / (this.factors ? this.factors[this.trackOf(span)] : 1);
+  }
+
+  // Whether a track never did anything, nor ever had anything to do.
+  isIdle(track) {
+    const place = track * this.kinds.length;
+    const without = this.work < 0 ? 0 : this.first[place + this.work + 1] - this.first[place + this.work];
+    return this.first[place + this.kinds.length] - this.first[place] === without;
+  }
+
+  // Cycles of a window that each kind takes of a track.
+  totals(track, from, to) {
+    return this.kinds.map((_, kind) => total(this.series(track, kind), from, to));
   }
 
   layerOf(span) {
@@ -136,6 +160,34 @@ class Spans {
     return -1;
   }
 
+  // All spans in the order of their instructions: those of number k are order[a] for first[k] <= a < first[k + 1].
+  get byWhat() {
+    if (this.sorted) return this.sorted;
+    const first = new Uint32Array(this.whats.length + 1);
+    for (let i = 0; i < this.count; i++) first[this.what[i] + 1]++;
+    for (let k = 0; k < this.whats.length; k++) first[k + 1] += first[k];
+    const [next, order] = [first.slice(), new Uint32Array(this.count)];
+    for (let i = 0; i < this.count; i++) order[next[this.what[i]]++] = i;
+    return (this.sorted = { first, order });
+  }
+
+  // The last work with the instruction of a span, before it, of those units that may have set its unit to work; -1: none.
+  source(span) {
+    const [what, now] = [this.what[span], this.starts[span]];
+    const starters = new Set(this.started_by[this.trackOf(span)]);
+    if (!this.whats[what] || !starters.size) return -1;
+    const { first, order } = this.byWhat;
+    const come = (i) => Math.min(this.endOf(i), now);
+    let found = -1;
+    for (let a = first[what]; a < first[what + 1]; a++) {
+      const i = order[a];
+      if (this.starts[i] >= now || (found >= 0 && (come(i) < come(found) || (come(i) === come(found) && this.starts[i] <= this.starts[found])))) continue;
+      const place = this.placeOf(i);
+      if (place % this.kinds.length === this.busy && starters.has(Math.floor(place / this.kinds.length))) found = i;
+    }
+    return found;
+  }
+
   // The first span of a track that starts after a given one (forward), or the last that starts before it; -1: none.
   beside(span, forward) {
     const [track, t] = [this.trackOf(span), this.starts[span]];
@@ -145,6 +197,18 @@ class Spans {
       const i = seek(series, series.a - 1, forward ? t : t - 0.5) + (forward ? 1 : 0);
       if (i < series.a || i >= series.b) continue;
       if (found < 0 || (this.starts[i] < this.starts[found]) === forward) found = i;
+    }
+    return found;
+  }
+
+  // The first span of a track that ends after cycle t; -1: none.
+  firstIn(track, t) {
+    let found = -1;
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const { a, b } = this.series(track, kind);
+      const at = seek(this.series(track, kind), a - 1, t);
+      const i = at >= a && this.endOf(at) > t ? at : at + 1;
+      if (i < b && (found < 0 || this.starts[i] < this.starts[found])) found = i;
     }
     return found;
   }
@@ -160,39 +224,38 @@ class Spans {
     return count;
   }
 
-  // One series that counts, in every cycle, the spans of all [a, b) in ranges; only those that hits[what] wants, if given.
+  // One series that counts, in every cycle, the spans of all [a, b) in ranges that hits[what] wants.
   merged(ranges, hits) {
-    const wanted = (i) => !hits || hits[this.what[i]];
-    let count = 0;
-    for (const [a, b] of ranges) for (let i = a; i < b; i++) if (wanted(i)) count++;
-    const [begins, ends] = [new Float64Array(count), new Float64Array(count)];
-    let next = 0;
-    for (const [a, b] of ranges)
-      for (let i = a; i < b; i++)
-        if (wanted(i)) {
-          begins[next] = this.starts[i];
-          ends[next++] = this.endOf(i);
-        }
-    return swept(begins.sort(), ends.sort());
+    return this.added(ranges, (i) => (hits[this.what[i]] ? 1 : 0));
   }
-}
 
-// The series that counts how many of some intervals hold a cycle, given their sorted begins and ends.
-function swept(begins, ends) {
-  const most = begins.length * 2;
-  const [starts, sums, weights] = [new Float64Array(most), new Float64Array(most + 1), new Int32Array(most)];
-  let [count, open, t, i, j] = [0, 0, 0, 0, 0];
-  while (j < ends.length) {
-    const to = i < begins.length && begins[i] < ends[j] ? begins[i] : ends[j];
-    if (open > 0 && to > t) {
-      starts[count] = t;
-      weights[count] = open;
-      sums[count + 1] = sums[count] + open * (to - t);
-      count++;
-    }
-    t = to;
-    for (; i < begins.length && begins[i] === t; i++) open++;
-    for (; j < ends.length && ends[j] === t; j++) open--;
+  // One series that adds, in every cycle, what each span of all [a, b) in ranges weighs.
+  added(ranges, weightOf) {
+    const wanted = [];
+    for (const [a, b] of ranges) for (let i = a; i < b; i++) if (weightOf(i) > 0) wanted.push(i);
+    const begins = Uint32Array.from(wanted).sort((a, b) => this.starts[a] - this.starts[b]);
+    const ends = Uint32Array.from(wanted).sort((a, b) => this.endOf(a) - this.endOf(b));
+    return this.swept(begins, ends, weightOf);
   }
-  return { starts: starts.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+
+  swept(begins, ends, weightOf) {
+    const most = begins.length * 2;
+    const [starts, sums, weights] = [new Float64Array(most), new Float64Array(most + 1), new Float64Array(most)];
+    let [count, open, weight, t, i, j] = [0, 0, 0, 0, 0, 0];
+    while (j < ends.length) {
+      const end = this.endOf(ends[j]);
+      const to = i < begins.length && this.starts[begins[i]] < end ? this.starts[begins[i]] : end;
+      if (open > 0 && to > t) {
+        starts[count] = t;
+        weights[count] = weight;
+        sums[count + 1] = sums[count] + weight * (to - t);
+        count++;
+      }
+      t = to;
+      for (; i < begins.length && this.starts[begins[i]] === t; i++, open++) weight += weightOf(begins[i]);
+      for (; j < ends.length && this.endOf(ends[j]) === t; j++, open--) weight -= weightOf(ends[j]);
+      if (open === 0) weight = 0; // what rounding left
+    }
+    return { starts: starts.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+  }
 }

@@ -107,16 +107,18 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
 def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:
     plan = builder.plan
     place, spread = plan.place(number), builder.partition.spreads.get(node.output)
-    said = {"spread": spread.choice, "reason": spread.reason} if spread and place == "tiles" else {}
-    return Layer(
+    layer = Layer(
         node.name,
         node.kind,
         macs(plan.network, node),
         place,
         bands=_bands(builder, number),
         parameters=" and ".join(wide.homes(number)),
-        **said,
     )
+    if spread is None or place != "tiles":
+        return layer
+    cut = builder.partition.made(node).cut()
+    return replace(layer, spread=spread.choice, reason=spread.reason, cut=cut)
 
 
 def _bands(builder: ProgramBuilder, layer: int) -> int:

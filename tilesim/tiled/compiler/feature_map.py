@@ -9,6 +9,7 @@ from itertools import product
 
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.isa.model.fields import bits
+from tilesim.tiled.isa.model.program import MapCut
 
 
 @dataclass(frozen=True)
@@ -144,6 +145,14 @@ class FeatureMap:
     def parts(self) -> Iterator[tuple[int, MapPart]]:
         """Every tile that owns something, with what it owns."""
         return ((tile, self.part(tile)) for tile in bits(self.tiles))
+
+    def cut(self) -> MapCut:
+        """Who owns what, in short."""
+        extent = self.shape.height, self.shape.width, self.shape.channels
+        if self.block:
+            return MapCut(extent, block=self.block)
+        rows, columns = (tuple(own.start for own in axis.own) for axis in (self.rows, self.columns))
+        return MapCut(extent, rows, columns)
 
     def cuts(self) -> tuple[int, int]:
         """Into how many parts rows and columns (or channels) are cut."""

@@ -12,10 +12,18 @@ from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
-from tilesim.statistics import BytesByBus, LayerStatistics, PartitionStatistics, RequestStatistics, RunStatistics
+from tilesim.statistics import (
+    BytesByBus,
+    LayerPartition,
+    LayerStatistics,
+    MapPartition,
+    PartitionStatistics,
+    RequestStatistics,
+    RunStatistics,
+)
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
-from tilesim.tiled.isa.model.program import Program, Request
+from tilesim.tiled.isa.model.program import Layer, MapCut, Program, Request
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
@@ -71,7 +79,7 @@ def _partition(program: Program) -> PartitionStatistics:
     layers = [(k, layer) for k, layer in enumerate(program.layers) if layer.spread]
     return {
         "asked": program.partition,
-        "layers": [{"layer": k, "choice": layer.spread, "reason": layer.reason} for k, layer in layers],
+        "layers": [_layer_partition(k, layer) for k, layer in layers],
         "candidates": [
             {"name": tried.name, "cycles": tried.cycles, "reason": tried.reason, "network": tried.network}
             for tried in program.candidates
@@ -79,12 +87,24 @@ def _partition(program: Program) -> PartitionStatistics:
     }
 
 
+def _layer_partition(k: int, layer: Layer) -> LayerPartition:
+    said: LayerPartition = {"layer": k, "choice": layer.spread, "reason": layer.reason}
+    if layer.cut is not None:
+        said["map"] = _map(layer.cut)
+    return said
+
+
+def _map(cut: MapCut) -> MapPartition:
+    return {"extent": [*cut.extent], "rows": [*cut.rows], "columns": [*cut.columns], "block": cut.block}
+
+
 def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:
-    """The only request ends with the run, any other with its last word."""
+    """The only request ends with the run, any other with its last word; of a run that ended early, those that began."""
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    over = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [run.stop]
+    arrived = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [0]
+    over = [end if end > part.start else run.stop for end, part in zip(arrived, chip.parts, strict=False)]
     return [
         {
             "network": request.network,
@@ -94,7 +114,7 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
             "latency_cycles": end - part.start,
             "outputs": list(own),
         }
-        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=True)
+        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=False)
     ]
 
 

@@ -33,6 +33,16 @@ def test_a_number_or_name_without_a_meaning_is_a_fault(run: str, fault: str) -> 
     ("head", "fault"),
     [
         (".layer name=a kind=add macs=-5", "layer 0 ('a'): macs must be 0 to"),
+        (
+            ".layer name=a kind=add macs=0 cut=[extent:4,4,8 rows:0,5 columns:0]",
+            "cut must have 2 rows that rise from 0",
+        ),
+        (
+            ".layer name=a kind=add macs=0 cut=[extent:4,4,8 rows:0,2]",
+            "cut must have 1 columns that rise from 0 to at m",
+        ),
+        (".layer name=a kind=add macs=0 cut=[extent:4,4,8 columns:0 block:4]", "cut must have a block of channels, or"),
+        (".layer name=a kind=add macs=0 cut=[extent:4,0,8 block:4]", "cut must be of an extent of at least 1 x 1 x 1"),
         (".region name=a memory=foo tiles=0x1 address=0 bytes=4", "memory must be a memory of a tile, not 'foo'"),
         (".region name=a memory=narrow tiles=0x1 address=-4 bytes=4", "must lie in the 2048 bytes of its memory"),
         (".region name=a memory=wide tiles=0x8 address=0 bytes=4", "tiles must name some of the 2 tiles, not 0x8"),

@@ -14,7 +14,7 @@ from tilesim.tiled.isa.checks.values import nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
-from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.isa.model.program import MapCut, Program
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""
@@ -173,6 +173,24 @@ def _layer_faults(program: Program) -> Iterator[str]:
     for place, layer in enumerate(program.layers):
         if not 0 <= layer.macs < MOST_MACS:
             yield f"layer {place} ({shown(layer.name)}): macs must be 0 to {MOST_MACS - 1}, not {layer.macs}"
+        if layer.cut is not None:
+            yield from (f"layer {place} ({shown(layer.name)}): {fault}" for fault in _cut_faults(layer.cut, program))
+
+
+def _cut_faults(cut: MapCut, program: Program) -> Iterator[str]:
+    grid, (height, width, channels) = program.topology.grid, cut.extent
+    if min(cut.extent) < 1:
+        yield f"cut must be of an extent of at least 1 x 1 x 1, not {height} x {width} x {channels}"
+    if cut.block < 0 or (cut.block and (cut.rows or cut.columns)):
+        yield f"cut must have a block of channels, or rows and columns, not block {cut.block} and both"
+    if cut.block:
+        return
+    for axis, starts, parts, size in (
+        ("rows", cut.rows, grid.rows, height),
+        ("columns", cut.columns, grid.columns, width),
+    ):
+        if len(starts) != parts or [0, *starts, size] != sorted([0, *starts, size]):
+            yield f"cut must have {parts} {axis} that rise from 0 to at most {size}, not {starts}"
 
 
 def _region_faults(program: Program) -> Iterator[str]:

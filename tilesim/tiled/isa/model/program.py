@@ -72,11 +72,27 @@ class DataSegment(program.DataSegment):
 
 
 @dataclass(frozen=True)
+class MapCut:
+    """How a layer's map of ``extent`` (height, width, channels) is cut over the tiles.
+
+    Row i of the grid makes the rows of the map from ``rows[i]`` to before ``rows[i + 1]``, the last one to the end; so
+    do columns. Or, where ``block`` is not 0, there are no such cuts, and tile k makes so many channels from ``k *
+    block`` on, as far as there are some.
+    """
+
+    extent: tuple[int, int, int]
+    rows: tuple[int, ...] = ()
+    columns: tuple[int, ...] = ()
+    block: int = 0
+
+
+@dataclass(frozen=True)
 class Layer(program.Layer):
     """``place`` says where a layer runs: on the ``tiles``, in the ``classifier``, at the ``host``, or ``nowhere``, as
     it moves nothing or another layer does its work. ``network`` is the one that it belongs to, where a program has
-    several. ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``; ``bands``,
-    in how many bands of rows it is made, one after the other; ``parameters``, where its parameters live.
+    several. ``spread`` says how it is spread over the tiles (``spatial`` or ``channel``), for a ``reason``, and ``cut``
+    who makes what; ``bands``, in how many bands of rows it is made, one after the other; ``parameters``, where its
+    parameters live.
     """
 
     place: str = "tiles"
@@ -85,6 +101,7 @@ class Layer(program.Layer):
     reason: str = ""
     bands: int = 1
     parameters: str = ""
+    cut: MapCut | None = None
 
 
 @dataclass(frozen=True)
