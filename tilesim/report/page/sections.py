@@ -16,6 +16,7 @@ from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
+from tilesim.report.page.instructions import instructions
 from tilesim.report.page.timeline import timeline
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -154,6 +155,6 @@ def stall_free_table(run: SavedRun) -> PageSection | None:
 
 
 SECTIONS: tuple[Callable[[SavedRun], PageSection | None], ...] = (
-    overview, timeline, batches, contention, layer_table, roofline, stall_free_table,
+    overview, timeline, instructions, batches, contention, layer_table, roofline, stall_free_table,
 )  # fmt: skip
 """Each makes a section out of a run, if it has anything to say of it."""
