@@ -19,10 +19,13 @@ GUIDE = ROOT / "tilesim" / "guide"
 PICTURES = ROOT / ".github" / "pictures"
 MODELS = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
 SHOWN = re.compile(
-    r"^\$ (tilesim (?:run \S+ .*--out|report|compare|sweep .*--report|sensitivity) [^|\n]*)", re.MULTILINE
+    r"^\$ (tilesim (?:run \S+ .*--out|report|compare|sweep .*--report|sensitivity|masters .*--png) [^|\n]*)",
+    re.MULTILINE,
 )
 """The commands of a page that pictures come from."""
-PAGES = ("trace.md", "batches.md", "questions.md")
+PAGES = ("trace.md", "gallery.md", "batches.md", "questions.md", "masters.md")
+REFUTED = 1
+"""The exit status of a command whose answer is no."""
 SECTIONS = (
     ("knee.html", "explore_scaling", "sweep-scaling"),
     ("knee.html", "explore_losses", "sweep-losses"),
@@ -30,6 +33,8 @@ SECTIONS = (
     ("smallest.html", "explore_pareto", "sweep-pareto"),
 )
 """Of pages of the guide's questions: the page, its section, and the picture of it."""
+FIGURES = ("timeline", "roofline", "layers", "stalls")
+"""Those of the gallery."""
 SIZE = {"width": 1100, "height": 1000}
 MARGIN = 12
 """Pixels around a section."""
@@ -49,12 +54,17 @@ def make(folder: Path) -> None:
     (folder / "models").symlink_to(MODELS)
     for words in (words for page in PAGES for words in commands(page)):
         program = [sys.executable, "-m", "tilesim", *words[1:]]
-        subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=True)  # noqa: S603  (our own guide)
+        done = subprocess.run(program, cwd=folder, env={"PYTHONPATH": str(ROOT)}, check=False)  # noqa: S603  (our own)
+        if done.returncode > REFUTED:
+            done.check_returncode()
     [page] = folder.glob("*/report.html")
     [schedules] = folder.glob("runs/*/compare-batching.png")
     PICTURES.mkdir(parents=True, exist_ok=True)
     copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
     copyfile(schedules, PICTURES / schedules.name)
+    for name in FIGURES:
+        copyfile(folder / "figures" / f"{name}.png", PICTURES / f"figure-{name}.png")
+    copyfile(folder / "masters.png", PICTURES / "masters.png")
     _photograph(page, "timeline", "timeline")
     for name, section, picture in SECTIONS:
         _photograph(folder / name, section, picture)

@@ -123,6 +123,7 @@ def test_every_picture_is_made_by_a_command_of_the_guide() -> None:
     assert [words[1] for words in made.commands("trace.md")] == ["run", "report"]
     assert [words[1] for words in made.commands("batches.md")] == ["run", "run", "compare"]
     assert [words[1] for words in made.commands("questions.md")] == ["sweep", "sensitivity", "sweep"]
+    assert [words[1] for words in made.commands("masters.md")] == ["masters"]
     shown = {
         ((ROOT / name).parent / target).resolve()
         for name, text in PAGES.items()

@@ -20,8 +20,15 @@ LARGEST_TRACE_BYTES = 256 * MIB
 """The columns of a trace: some seven million spans."""
 MOST_TRACE_NAMES = 1 << 18
 """Tracks, kinds, instructions or layers."""
+LARGEST_SIGNALS_BYTES = 256 * MIB
+"""The columns of a state log."""
+MOST_SIGNAL_VALUES = 1 << 23
+"""The cycles of a state log's window, times its signals."""
 MOST_ARRAYS = 1 << 16
 """Arrays in an .npz file."""
+LARGEST_RING_TRACE_BYTES = 256 * MIB
+MOST_RING_PACKETS = 4_000_000
+"""Packets on a ring that were recorded elsewhere, a line for each stop that each passes."""
 LARGEST_TEXT_BYTES = 16 * MIB
 """The text of a program."""
 MOST_LINES = 150_000

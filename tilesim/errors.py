@@ -17,14 +17,15 @@ Each knows the exit status of a command that it ends.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from tilesim.printable import printable
 
 if TYPE_CHECKING:
     from tilesim.findings import Finding
+    from tilesim.run import Run
 
 
 class TilesimError(Exception):
@@ -88,7 +89,24 @@ class RunError(TilesimError):
 
     def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = ()) -> None:
         self.findings = list(findings)
+        self._run: Run | None = None
+        self._make_run: Callable[[], Run] | None = None
         super().__init__("\n".join(map(printable, [message] if isinstance(message, str) else message)))
+
+    @property
+    def run(self) -> Run | None:
+        """The run up to where it stood, without outputs; None where there was none, and in another process."""
+        if self._make_run is not None:
+            make, self._make_run = self._make_run, None
+            self._run = make()
+        return self._run
+
+    def makes(self, run: Callable[[], Run]) -> None:
+        """Have ``run`` make the run when somebody asks for it: most of those who catch the error don't."""
+        self._make_run = run
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (str(self).splitlines(),), {**self.__dict__, "_run": None, "_make_run": None}
 
 
 class HangError(RunError):

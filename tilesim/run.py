@@ -13,11 +13,12 @@ from numpy.typing import NDArray
 from tilesim.files import write_npz
 from tilesim.printable import html_table, printable
 from tilesim.saving import all_or_nothing, writing
+from tilesim.sim.trace.signals import Signals
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 from tilesim.units import format_seconds
 
-FILES = ("outputs.npz", "trace.npz", "run.json")
+FILES = ("outputs.npz", "trace.npz", "signals.npz", "run.json")
 """What a saved run may consist of."""
 
 FOLDER_FILES = (*FILES, "program.tasm", "program.npz")
@@ -57,7 +58,8 @@ class Run:
     """
 
     outputs: list[NDArray[Any]]
-    """In the model's own dtypes and shapes; of k samples, the first axis is k times as long."""
+    """In the model's own dtypes and shapes; of k samples, the first axis is k times as long. None of a run that did not
+    come to its end."""
     cycles: int
     """From the first word in to the last word out."""
     statistics: RunStatistics
@@ -66,6 +68,8 @@ class Run:
     """Arrays read out of the machine's memories, by the model's own numbers, if ``keep_tensors`` asked for them."""
     trace: Trace | None = None
     """What every unit did when, if it was recorded."""
+    signals: Signals | None = None
+    """What flags, queues, buses and units held in each cycle of a window, if that was logged."""
 
     def __repr__(self) -> str:
         return f"<Run of {run_words(self.statistics, self.trace)}>"
@@ -87,7 +91,8 @@ class Run:
         return json.dumps(self.statistics, indent=2, allow_nan=False) + "\n"
 
     def save(self, folder: Path | str) -> None:
-        """Write ``run.json``, ``outputs.npz`` and, if there is one, ``trace.npz``: all of them or none.
+        """Write ``run.json``, ``outputs.npz`` and, if there are any, ``trace.npz`` and ``signals.npz``: all or none. A
+        run that did not come to its end has no ``outputs.npz``.
 
         Raises:
             InputError: the files cannot be written.
@@ -98,9 +103,12 @@ class Run:
 
     def write(self, folder: Path) -> None:
         """Write the same files, one after the other, into a folder that is there; raises OSError if it can't."""
-        write_npz(folder / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
+        if "end" not in self.statistics:
+            write_npz(folder / "outputs.npz", {f"out{k}": output for k, output in enumerate(self.outputs)})
         if self.trace is not None:
             self.trace.save(folder / "trace.npz")
+        if self.signals is not None:
+            self.signals.save(folder / "signals.npz")
         (folder / "run.json").write_text(self.json(), encoding="utf-8", newline="\n")
 
 
@@ -109,4 +117,5 @@ def run_words(statistics: RunStatistics, trace: Trace | None = None) -> str:
     where = f"{printable(statistics['network'])} on {printable(statistics['topology'])}"
     seconds = format_seconds(statistics["cycles"] / statistics["clock_hz"])
     traced = "" if trace is None else ", traced" if trace.track.size else ", with an empty trace"
-    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{traced}"
+    ended = f", ended early ({statistics['end']['kind']})" if "end" in statistics else ""
+    return f"{where}: {statistics['cycles']:,} cycles = {seconds}{ended}{traced}"

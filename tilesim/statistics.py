@@ -295,6 +295,20 @@ class ArrayShape(TypedDict):
     """Whether the weights of one output lie in a column or in a row."""
 
 
+class EndStatistics(TypedDict):
+    """How a run ended that did not come to its end."""
+
+    kind: Literal["hang", "collision", "access"]
+    """``hang``: nothing could go on, or rows go round the ring for ever; ``collision``: transfers broke the rule for
+    masters; ``access``: an address that a memory does not have."""
+    section: str
+    """In which section of the program: ``load`` or ``run``."""
+    cycle: Count
+    """When, from the start of that section."""
+    report: list[str]
+    """Why, in sentences: what the command has printed."""
+
+
 class RunStatistics(TypedDict):
     """A run: plain numbers, strings, lists and objects, no times of day and no paths."""
 
@@ -340,6 +354,9 @@ class RunStatistics(TypedDict):
     """What the run noticed: transfers that met, rows that mixed, accesses that nothing orders."""
     inferences: Count
     """How many inferences the run is of."""
+    end: NotRequired[EndStatistics]
+    """Of a run that did not come to its end: how it ended. All else is then up to where it stood, and there are no
+    outputs; if it ended in the load program, ``cycles``, units and links are those of the load."""
     requests: list[RequestStatistics]
     """The inferences, in order."""
     interval_cycles: NotRequired[float | None]

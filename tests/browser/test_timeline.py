@@ -26,10 +26,11 @@ SCRIPT = "<script>alert(1)</script>"
 SHARES = """([from, to]) => {
     const timeline = tilesim.timeline, { painter } = timeline;
     timeline.show(from, to);
-    return timeline.rows.shown.map((row) => {
+    return timeline.rows.shown.filter((row) => row.track >= 0).map((row) => {
         const kinds = painter.kindsIn(row, timeline.view, timeline.view.width / painter.across);
         const drawn = painter.shares.map((each, kind) => (kinds.includes(kind) ? [...each] : each.map(() => 0)));
-        return { name: row.path, isGroup: row.isGroup, drawn: drawn.map((each) => [...each]) };
+        const name = timeline.spans.tracks[row.track];
+        return { name, group: row.group.title, isGroup: row.isGroup, drawn: drawn.map((each) => [...each]) };
     });
 }"""
 # The colours of the track's row in 16 cycles.
@@ -47,8 +48,7 @@ SUMS = """() => {
 }"""
 # Where the middle of a track's row, and of a span in it, is in the picture.
 PLACE = """([track, cycle]) => {
-    const { rows, scroller } = tilesim.timeline;
-    return [tilesim.timeline.x(cycle), rows.indexOf(track) * 15 + 7 - scroller.scrollTop];
+    return [tilesim.timeline.x(cycle), tilesim.timeline.y(track, true) + 6];
 }"""
 ASK = """() => {
     tilesim.emit("window", { from: 100, to: 300 });
@@ -78,14 +78,31 @@ def exact(trace: Trace, tracks: list[str], edges: np.ndarray) -> Iterator[np.nda
 def test_every_pixel_has_the_exact_share_of_every_kind(open_page: Open, tmp_path: Path, window: Any) -> None:
     trace = random_trace(5, TRACKS, 80, start=60)
     page = open_page(write(tmp_path, made_up(trace)))
+    page.get_by_role("button", name="Unfold all", exact=True).click()
     rows = page.evaluate(SHARES, list(window))
     assert page.evaluate(WINDOW) == pytest.approx(window)
-    members = {"Ring bus": TRACKS[:2], "Tile 0": TRACKS[2:]}
-    assert sorted(row["name"] for row in rows) == sorted((*TRACKS, *members))
+    assert sorted(row["name"] for row in rows) == sorted(TRACKS)
     for row in rows:
         edges = np.linspace(*window, len(row["drawn"][0]) + 1)
-        tracks = list(members[row["name"]] if row["isGroup"] else [row["name"]])
-        assert np.allclose(row["drawn"], list(exact(trace, tracks, edges)), atol=1e-6)
+        assert np.allclose(row["drawn"], list(exact(trace, [row["name"]], edges)), atol=1e-6)
+
+
+@pytest.mark.parametrize("window", [(0, 400), (100, 116), (320.5, 380.5)])
+def test_a_folded_group_shows_its_busiest_track_and_names_it(open_page: Open, tmp_path: Path, window: Any) -> None:
+    tracks = (*TRACKS[:2], "chip.tile0.tensor", "chip.tile0.ring_producer")
+    trace = random_trace(5, tracks, 80)
+    page = open_page(write(tmp_path, made_up(trace)))
+    page.get_by_role("button", name="Fold all", exact=True).click()
+    page.evaluate("([from, to]) => tilesim.timeline.show(from, to)", list(window))
+    page.wait_for_timeout(300)
+    rows = page.evaluate(SHARES, list(window))
+    assert {row["group"] for row in rows if row["isGroup"]} == {"Ring bus", "Tile 0"}
+    for row, members in zip(sorted(rows, key=lambda row: row["group"]), (tracks[:2], tracks[2:]), strict=True):
+        busy = {track: float(next(exact(trace, [track], np.array(window)))[0]) for track in members}
+        assert busy[row["name"]] == pytest.approx(max(busy.values()))
+        label = page.locator("#timeline .label.group", has_text=row["group"])
+        assert row["name"].rpartition(".")[2].replace("link", "link ").replace("_", " ") in label.inner_text()
+        assert f"{100 * busy[row['name']]:.1f} %" in label.inner_text()
 
 
 def test_pixels_have_the_colours_of_the_kinds(open_page: Open, tmp_path: Path) -> None:
@@ -115,6 +132,7 @@ def point_at(page: Any, trace: Trace, span: int) -> tuple[float, float]:
     page.evaluate("([from, to]) => tilesim.timeline.show(from, to)", [start - 2 * cycles - 9, start + 3 * cycles + 9])
     page.evaluate("(track) => tilesim.timeline.scrollTo(track)", int(trace.track[span]))
     page.wait_for_timeout(100)
+    page.locator("#timeline .scroller").scroll_into_view_if_needed()
     x, y = page.evaluate(PLACE, [int(trace.track[span]), start + cycles / 2])
     box = page.locator("#timeline .plot").bounding_box()
     page.mouse.move(box["x"] + x, box["y"] + y)
@@ -153,7 +171,7 @@ def handled(page: Any, trace: Trace) -> None:
     search.fill(what)
     found = [k for k, name in enumerate(trace.whats) if what in name]
     count = int(np.isin(trace.what, found).sum())
-    assert f"{count:,} span" in page.locator("#timeline .tools [role=status]").inner_text()
+    assert f"{count:,} span" in page.locator("#timeline .found-count").inner_text()
     search.press("Enter")
     first = int(trace.start_cycle[np.isin(trace.what, found)].min() - trace.start)
     assert f"cycles {first:,} to ".replace("-", "\u2212") in line.inner_text()
@@ -169,7 +187,9 @@ def moved(page: Any, cycles: int) -> None:
     scroller.press("Home")
     page.evaluate("(cycles) => tilesim.timeline.show(0, cycles)", cycles)
     page.mouse.move(box["x"] + box["width"] / 4, box["y"] + 20)
+    page.keyboard.down("Control")
     page.mouse.wheel(0, -500)
+    page.keyboard.up("Control")
     page.wait_for_timeout(100)
     begin, end = page.evaluate(WINDOW)
     assert end - begin < 0.6 * cycles
@@ -212,17 +232,62 @@ def test_the_run_of_digits(open_page: Open, digits: Path) -> None:
 
 def test_groups_fold(open_page: Open, digits: Path) -> None:
     page = open_page(digits / "report.html")
-    tile = page.get_by_role("button", name="Tile 0")
+    tile = page.locator("#timeline .label[title='Tile 0']")
     page.get_by_role("button", name="Fold all", exact=True).click()
     assert tile.get_attribute("aria-expanded") == "false"
-    folded = page.locator("#timeline .label").count()
+    folded = page.locator("#timeline .scroller .label").count()
     tile.click()
     assert tile.get_attribute("aria-expanded") == "true"
-    assert page.locator("#timeline .label").count() > folded
-    assert page.locator("#timeline .label", has_text="mac array").count() == 1
+    assert page.locator("#timeline .scroller .label").count() > folded
+    assert page.locator("#timeline .label", has_text="ring consumer").count() >= 1
+
+
+def test_it_opens_on_the_mac_arrays_and_hides_who_was_idle(open_page: Open, digits: Path) -> None:
+    page, statistics = open_page(digits / "report.html"), load_run(digits).statistics
+    accounts = [*statistics["units"], *statistics["links"]]
+    first = page.locator("#timeline .scroller .label").all_inner_texts()[:5]
+    assert first[0].strip() == "\u25be MAC arrays"
+    assert sorted(text.split("\n")[0].strip() for text in first[1:]) == [f"tile {k}" for k in range(4)]
+    assert page.locator("#timeline .scroller .label").count() <= 44
+    without = [
+        unit["track"]
+        for unit in accounts
+        if not unit["busy_cycles"] + sum(n for reason, n in unit["stall_cycles"].items() if reason != "work")
+    ]
+    idle = page.get_by_role("button", name=f"{len(without)} idle track")
     page.get_by_role("button", name="Unfold all", exact=True).click()
-    statistics = load_run(digits).statistics
-    assert page.locator("#timeline div.label").count() == len(statistics["units"]) + len(statistics["links"])
+    shown = page.locator("#timeline .scroller .label.track")
+    assert shown.count() == len(accounts) - len(without)
+    idle.click()
+    assert idle.get_attribute("aria-pressed") == "true"
+    assert shown.count() == len(accounts)
+    page.locator("#timeline .scroller").press("i")
+    assert shown.count() == len(accounts) - len(without)
+
+
+def test_tracks_stand_in_the_order_of_their_shares_or_of_their_names(open_page: Open, digits: Path) -> None:
+    page = open_page(digits / "report.html")
+    page.get_by_role("button", name="Unfold all", exact=True).click()
+    data = page.evaluate("() => ({ tracks: tilesim.timeline.data.tracks, shares: tilesim.timeline.data.shares })")
+    shares = dict(zip(data["tracks"], data["shares"], strict=True))
+    names = "nodes => nodes.map((node) => node.dataset.track)"
+    tiles = [
+        [
+            track
+            for track in page.locator("#timeline .scroller .label.track").evaluate_all(names)
+            if f"tile{k}." in track and "mesh.tile" not in track
+        ]
+        for k in range(4)
+    ]
+    for tracks in tiles:
+        ours = [shares[track] for track in tracks if not track.endswith("mac_array")]
+        assert ours == sorted(ours, reverse=True)
+        assert len(set(ours)) > 3
+    page.get_by_label("order of the tracks").select_option("by name")
+    links = [
+        track for track in page.locator("#timeline .scroller .label.track").evaluate_all(names) if "ring.link" in track
+    ]
+    assert links == sorted(links, key=lambda track: int(track.rpartition("link")[2]))
 
 
 def test_units_are_found_by_their_tracks_and_by_what_they_are_called(open_page: Open, digits: Path) -> None:
@@ -231,15 +296,12 @@ def test_units_are_found_by_their_tracks_and_by_what_they_are_called(open_page: 
     page.keyboard.press("/")
     for query, tracks in (("tile1.ring_consumer", 1), ("tile 1 ring consumer", 1), ("RING_CONSUMER", 4)):
         page.keyboard.type(query)
-        assert (
-            page.locator("#timeline .tools [role=status]").inner_text()
-            == f"{tracks} track{'s' * (tracks > 1)}; Enter: next"
-        )
+        assert page.locator("#timeline .found-count").inner_text() == f"{tracks} track{'s' * (tracks > 1)}; Enter: next"
         page.keyboard.press("Enter")
-        assert "ring_consumer" in (page.locator("#timeline .label.flash").last.get_attribute("title") or "")
+        assert "ring_consumer" in (page.locator("#timeline .label.flash").last.get_attribute("data-track") or "")
         page.keyboard.press("Escape")
     page.keyboard.type("no such thing")
-    assert page.locator("#timeline .tools [role=status]").inner_text() == "nothing found"
+    assert page.locator("#timeline .found-count").inner_text() == "nothing found"
 
 
 def test_keys_fill_the_picture_with_a_span_and_go_to_the_next(open_page: Open, digits: Path) -> None:
@@ -262,7 +324,7 @@ def test_other_sections_can_ask_for_a_window_and_a_track(open_page: Open, digits
     page.get_by_role("button", name="Fold all", exact=True).click()
     page.evaluate(ASK)
     assert page.evaluate(WINDOW) == [100, 300]
-    assert page.locator("#timeline .label.flash").get_attribute("title") == "chip.tile1.tensor"
+    assert page.locator("#timeline .label.flash").get_attribute("data-track") == "chip.tile1.tensor"
 
 
 def test_light_and_dark(open_page: Open, digits: Path) -> None:
@@ -309,7 +371,9 @@ def test_a_trace_without_spans(open_page: Open, tmp_path: Path, units: int) -> N
         random_trace(1, TRACKS, 0), tracks=(), kinds=(), whats=(), layers=(), layer_of=np.zeros(0, np.int32)
     )
     page = open_page(write(tmp_path, replace(made_up(None, units=idle), trace=empty)))
-    assert page.locator("#timeline div.label").count() == units
+    if units:
+        page.get_by_role("button", name="2 idle tracks").click()
+    assert page.locator("#timeline .label.track").count() == units
     page.locator("#timeline .scroller").press("+")
     page.locator("#timeline input[type=search]").fill("x")
     page.locator("#timeline input[type=search]").press("Enter")

@@ -25,7 +25,7 @@ def test_every_command_is_a_module_and_its_summary_begins_its_help(tilesim: Tile
     for name, summary in COMMANDS.items():
         command = import_module(f"tilesim.cli.commands.{name.replace(' ', '_')}").command
         assert (inspect.getdoc(command) or "").splitlines()[0] == summary
-        assert f"  {name:<14}{summary}\n" in helped
+        assert f"  {name:<{max(map(len, COMMANDS)) + 2}}{summary}\n" in helped
 
 
 @pytest.mark.parametrize("words", [("rnu",), ("--nu",), ("run",), ("run", "--nu")])

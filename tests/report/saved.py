@@ -44,7 +44,7 @@ def random_trace(seed: int, tracks: tuple[str, ...], spans: int, start: int = 0,
 
 def made_up(trace: Trace | None, **statistics: Any) -> SavedRun:
     """A run with that trace, and what reports need of the statistics."""
-    cycles = int((trace.start_cycle + trace.cycles).max()) - trace.start if trace else 100
+    cycles = int((trace.start_cycle + trace.cycles).max(initial=trace.start)) - trace.start if trace else 100
     document = {
         "schema": "tilesim.run/1",
         "machine": "tiled",

@@ -7,6 +7,7 @@ import re
 import pytest
 
 from tilesim.registry import description_of
+from tilesim.report.document import SavedRun
 from tilesim.report.page.build import _asset
 from tilesim.report.tracks import (
     DEEPEST,
@@ -14,6 +15,9 @@ from tilesim.report.tracks import (
     groups,
     in_order,
     kind_of,
+    master_hue,
+    master_words,
+    masters_of,
     role,
     track_words,
     tracks_where,
@@ -139,3 +143,17 @@ def test_the_statistics_give_the_order() -> None:
     statistics = {"units": [{"track": "tile2"}, {"track": "tile10"}], "links": [{"track": "ring"}]}
     assert in_order(statistics, ["new", "ring", "tile10"]) == ["tile2", "tile10", "ring", "new"]
     assert in_order({"units": [], "links": []}, []) == ["chip"]
+
+
+def test_masters_are_numbered_as_they_stand_in_the_ring(keywords_run: SavedRun) -> None:
+    masters = masters_of(keywords_run.statistics)
+    assert masters == {"infeed": 0, **{f"tile {k}": k + 1 for k in range(16)}, "classifier": 17}
+    assert [master_hue(masters[name]) for name in ("infeed", "tile 10", "tile 11")] == [
+        *("master:0", "master:11", "master:0"),
+    ]
+
+
+def test_a_master_is_called_by_its_node() -> None:
+    assert [master_words(each) for each in ("chip.tile3.ring_producer", "chip.infeed", "elsewhere")] == [
+        *("tile 3", "infeed", "elsewhere"),
+    ]

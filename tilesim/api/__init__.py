@@ -8,13 +8,14 @@ from tilesim.api.compiling import (
     support,
 )
 from tilesim.api.files import list_topologies, list_workloads, load_network, load_program, load_topology, save_program
-from tilesim.api.running import check, link, simulate, simulate_requests, verify
+from tilesim.api.running import check, judge, link, simulate, simulate_requests, suggest, verify
 
 __all__ = [
     "cache_plan",
     "check",
     "compile",
     "compile_networks",
+    "judge",
     "link",
     "list_topologies",
     "list_workloads",
@@ -25,6 +26,7 @@ __all__ = [
     "save_program",
     "simulate",
     "simulate_requests",
+    "suggest",
     "support",
     "verify",
 ]

@@ -4,18 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
+from pathlib import Path
 from typing import Any
 
 from tilesim.api.arguments import Inputs, checked, listed
 from tilesim.errors import InputError, refuse
 from tilesim.machines.host import random_inputs
-from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, meaningless
+from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, Suggestion, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
 from tilesim.machines.verify import Verdict
 from tilesim.machines.verify import verify as verified
-from tilesim.registry import machine_of, refusal
+from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording
 
 
@@ -30,6 +32,8 @@ def simulate(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    signals: range | None = None,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
 
@@ -50,6 +54,10 @@ def simulate(
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
+        signals: cycles of the run for the state log, ``run.signals``: what flags, queues, buses and units hold in each.
+            It ends with the run, or when it has 8,388,608 values, cycles x signals; ``run.signals.window`` says where.
+        on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
+            and whether it is the transfer's last. Such runs take longer.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -57,7 +65,14 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(
-        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+        keep_tensors=keep_tensors,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
@@ -74,6 +89,8 @@ def simulate_requests(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    signals: range | None = None,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -81,8 +98,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed: as in :func:`simulate`; labels begin with ``request2.``, that of
-            inference 2.
+        trace, rules, holds, on_start, masters, seed, signals, on_packet: as in :func:`simulate`; labels begin with
+            ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -96,7 +113,14 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(
-        False, _recording(trace), rules, masters, {} if holds is None else holds, on_start or unwatched
+        keep_tensors=False,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]
@@ -140,6 +164,35 @@ def check(programs: Program | Sequence[Program], masters: str = "meet", say: Say
     together = [programs] if isinstance(programs, Program) else programs
     machines = [_proving(program) for program in together]
     return machines[0].check(together, masters, say or silent)
+
+
+@checked
+def suggest(program: Program, masters: str = "meet", say: Say | None = None) -> Suggestion[Any]:
+    """Look for the smallest wait or fence with which a program is proven.
+
+    Args:
+        program: what :func:`check` refutes.
+        masters: what two masters of the ring must not do, as in :func:`simulate`.
+        say: is told what goes on.
+
+    Raises:
+        InputError: a program of a machine that proves nothing, or another word for ``masters``.
+    """
+    return _proving(program).suggest(program, masters, say or silent)
+
+
+def judge(packets: Path, masters: str = "meet") -> dict[str, Any]:
+    """What the packets on a ring that were recorded elsewhere, such as in an RTL simulation, did against its rules.
+
+    Args:
+        packets: a .csv file.
+        masters: what two masters of the ring must not do, as in :func:`simulate`.
+
+    Raises:
+        InputError: with every fault of the file, or another word for ``masters``.
+    """
+    machine = next(machine for machine in map(machine_named, MACHINES) if isinstance(machine, Proves))
+    return machine.judge(packets, masters)
 
 
 def _proving(program: Program) -> Proves[Any, Any]:

@@ -37,6 +37,8 @@ COMMANDS = {
     "cache": "Plan where parameters live on a chip.",
     "batch": "Plan batches of inferences for a chip with a weight memory.",
     "check": "Prove that programs keep to the chip's rules.",
+    "masters": "Try bare transfers of several masters on the ring.",
+    "masters suite": "List transfers with known verdicts, or write them.",
     "verify": "Run one inference on two models of a chip and compare them.",
     "trace": "Write the trace of a run for a viewer.",
     "support": "Say what stands between models and a run, and what helps.",

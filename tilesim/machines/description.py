@@ -22,6 +22,20 @@ class Role:
     """Whether each of them has a row of its own in the picture of the whole run."""
 
 
+@dataclass(frozen=True)
+class Resource:
+    """What units wait for: for a ``reason``, in the role that ends in ``ending``, where somebody of the role that ends
+    in ``by`` lets them go on; ``*`` stands for all roles, and for nobody.
+    """
+
+    words: str
+    reason: str
+    ending: str = "*"
+    by: str = "*"
+    own: bool = False
+    """Whether it is the unit's own doing if nobody is named who lets it go on."""
+
+
 Lost: TypeAlias = Literal[
     "remainder", "halo", "parameters", "serial", "bus", "ports", "tile", "unused", "idle", "other"
 ]
@@ -75,6 +89,26 @@ class AreaPart:
     """Of a memory: how many, or the key that says it."""
 
 
+Ends: TypeAlias = Mapping[str, tuple[str, ...]]
+"""By how a track ends, how other tracks end, the likeliest first. ``#`` is the number in its name, the same in theirs,
+``#-1`` the one before; ``*`` is anything. What stands before the end is the same.
+"""
+
+
+@dataclass(frozen=True)
+class Dependences:
+    """Who waits for whom, as far as the stalls of a trace do not say it."""
+
+    started_by: Ends = field(default_factory=dict)
+    """Who sets an idle unit to work, with the same instruction."""
+    taken_by: Ends = field(default_factory=dict)
+    """Who takes what stands before a link, as it enters that."""
+    freed_by: Ends = field(default_factory=dict)
+    """Who frees the place for which a unit stalls: the one of them that the instruction is for."""
+    told_by: Ends = field(default_factory=dict)
+    """Whose spans tell more of what a unit does."""
+
+
 @dataclass(frozen=True)
 class Description:
     """A machine in the words of a report. What it leaves out is called as in run.json, or is left out of the report."""
@@ -83,8 +117,12 @@ class Description:
     """The first that fits a track is its role."""
     groups: Mapping[str, str] = field(default_factory=dict)
     """The title of the group that a track's second word belongs to, groups in order; any other word titles its own."""
+    resources: tuple[Resource, ...] = ()
+    """The first that fits a stall is what the unit waits for."""
     mac_arrays: str = ""
     """How the tracks of MAC arrays end."""
+    dependences: Dependences = field(default_factory=Dependences)
+    """What a trace does not say of them."""
     causes: Mapping[str, Cause] = field(
         default_factory=lambda: {"macs": Cause("the MAC array multiplies, or does the layer's other work")}
     )

@@ -2,20 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from functools import partial
 from types import MappingProxyType
-from typing import TypeVar
+from typing import Literal, TypeVar
 
-from tilesim.errors import refuse
+from tilesim.errors import AccessError, CollisionError, HangError, RunError, refuse
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
-from tilesim.run import Look, RunProgress
+from tilesim.run import Look, Run, RunProgress
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
+from tilesim.sim.trace.state_log import StateLog
 from tilesim.sim.trace.trace import Trace
 from tilesim.sim.trace.wakeups import WakeupSources
+from tilesim.statistics import EndStatistics, RunStatistics
 
 P = TypeVar("P", bound=Program)
 Op = TypeVar("Op", bound=Instruction)
@@ -37,6 +41,11 @@ def _labelled(ops: Sequence[Op], section: str) -> tuple[Op, ...]:
 def recorder_of(options: RunOptions) -> Recorder | None:
     """Who records the run, if it is to be recorded."""
     return None if options.recording is None else Recorder(options.recording)
+
+
+def log_of(options: RunOptions) -> StateLog | None:
+    """Who logs the run's signals, if they are to be logged."""
+    return None if options.signals is None else StateLog(options.signals)
 
 
 def forget(*_retired: object) -> None:
@@ -72,3 +81,28 @@ def trace_of(program: Program, recorder: Recorder | None, wakeup_sources: Wakeup
         return None
     layers = {op.label: op.layer for op in (*program.load, *program.run)}
     return recorder.trace([layer.name for layer in program.layers], layers, wakeup_sources)
+
+
+ENDS: Mapping[type[RunError], Literal["hang", "collision", "access"]] = {
+    HangError: "hang",
+    CollisionError: "collision",
+    AccessError: "access",
+}
+"""What ``run.json`` calls the end of a run that can't go on."""
+
+
+@contextmanager
+def keeping(made: Callable[[RunError], Run]) -> Iterator[None]:
+    """A run that can't go on in here is ``made`` of what there is, when somebody asks the error for it."""
+    try:
+        yield
+    except RunError as error:
+        error.makes(partial(made, error))
+        raise
+
+
+def ended(statistics: RunStatistics, error: RunError, section: str, cycle: int) -> RunStatistics:
+    """The statistics of a run that ended with ``error`` in ``cycle`` of a section."""
+    [word] = [word for kind, word in ENDS.items() if isinstance(error, kind)]
+    end: EndStatistics = {"kind": word, "section": section, "cycle": cycle, "report": str(error).splitlines()}
+    return {**statistics, "findings": error.findings or statistics.get("findings", []), "end": end}

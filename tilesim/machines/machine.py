@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from fractions import Fraction
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, Protocol, TypeAlias, TypeVar
 
 from numpy.typing import NDArray
@@ -24,6 +25,7 @@ from tilesim.units import format_hertz
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 T = TypeVar("T", bound=Topology)
 P = TypeVar("P", bound=Program)
@@ -105,6 +107,37 @@ class Proves(Machine[T, P]):
     def check(self, programs: Sequence[P], masters: str, say: Say) -> Check:
         """What can be proven of programs that share a chip; ``masters`` as in :class:`RunOptions`."""
 
+    @abstractmethod
+    def suggest(self, program: P, masters: str, say: Say) -> Suggestion[P]:
+        """The smallest wait or fence with which all of that is proven of a program."""
+
+    @abstractmethod
+    def judge(self, packets: Path, masters: str) -> Document:
+        """What packets on a ring, recorded elsewhere and told in a file, did that its rules forbid.
+
+        Raises:
+            InputError: with every fault of the file.
+        """
+
+
+class TriesMasters(Machine[T, P]):
+    """Has a bus with several masters, on which bare transfers can be tried."""
+
+    can: ClassVar[str] = "try transfers of several masters"
+
+    @abstractmethod
+    def try_masters(self, source: Path | str, masters: str) -> Trial:
+        """What becomes of the transfers in a YAML file, or of the case of the suite of that name, if the rule for
+        masters is read as ``masters``, one of those in :class:`RunOptions`.
+
+        Raises:
+            InputError: every fault of the file, no such case, or transfers that the chip can't run.
+        """
+
+    @abstractmethod
+    def masters_suite(self) -> Suite:
+        """The cases that come with tilesim, with their verdicts."""
+
 
 @dataclass(frozen=True)
 class Check:
@@ -132,6 +165,18 @@ class Check:
             "programs": list(self.programs),
             "together": list(self.together),
         }
+
+
+@dataclass(frozen=True)
+class Suggestion(Generic[P]):
+    """``mended``, a program with waits and fences that it lacked, if any mend it; and a ``document`` that says which
+    they are and what they cost, or what none can mend.
+    """
+
+    SCHEMA: ClassVar[str] = "tilesim.suggestion/1"
+
+    mended: P | None
+    document: Document
 
 
 class HasCacheDocument(Protocol):

@@ -10,7 +10,8 @@ from tilesim.batching import Plan
 from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
 from tilesim.printable import unknown
 from tilesim.run import Look, unwatched
-from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.packets import PacketSeen
+from tilesim.sim.trace.recorder import Recording, is_window
 
 Say: TypeAlias = Callable[[str], None]
 """Is told what is being tried."""
@@ -46,7 +47,8 @@ class RunOptions:
     """How a program is to be run; :func:`tilesim.simulate` explains each.
 
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
-    must not begin, by label, or by label, ``@`` and tile.
+    must not begin, by label, or by label, ``@`` and tile. ``signals``: the cycles of the run for the state log.
+    ``on_packet`` hears of every packet at every stop of a ring.
     """
 
     keep_tensors: bool = False
@@ -54,7 +56,9 @@ class RunOptions:
     rules: str = "strict"
     masters: str = "meet"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
+    signals: range | None = None
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
+    on_packet: Callable[[PacketSeen], None] | None = field(default=None, repr=False)
 
     def faults(self) -> Iterator[str]:
         """What is wrong with its words."""
@@ -62,3 +66,5 @@ class RunOptions:
             yield f"rules {unknown(self.rules, RULES)}"
         if self.masters not in MASTERS:
             yield f"masters {unknown(self.masters, MASTERS)}"
+        if self.signals is not None and not (is_window(self.signals) and self.signals.start >= 0):
+            yield f"signals must be a range of cycles, such as range(1000, 2000), not {self.signals!r}"

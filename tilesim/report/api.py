@@ -20,6 +20,7 @@ from tilesim.report.document import SavedRun, invalid, load_run, shown
 from tilesim.report.sensitivity import SensitivityDocument, must_be_sensitivity, sensitivity_document
 from tilesim.run import Run
 from tilesim.saving import all_or_nothing, writing
+from tilesim.sim.trace.signals import Signals
 
 if TYPE_CHECKING:  # what draws and writes is loaded when it is asked for
     from tilesim.report.comparison import ComparisonDocument
@@ -64,37 +65,47 @@ def save_report(run: AnyRun, path: Path | str) -> None:
 
 
 @checked
-def save_figures(run: AnyRun, folder: Path | str) -> list[Path]:
+def save_figures(run: AnyRun, folder: Path | str, columns: int = 2, pdf: bool = False) -> list[Path]:
     """Draw every picture that a run has numbers for into ``folder``, each as PNG and SVG; their paths.
 
     Args:
         run: the timeline and the links over time take a trace.
         folder: made if it is not there.
+        columns: how many of a paper's two columns they are wide.
+        pdf: draw them as PDF, too, with their fonts inside.
 
     Raises:
         InputError: the folder of the run holds none, matplotlib is not installed, or the pictures can't be written.
     """
+    from tilesim.report.figures.layout import FigureLayout
     from tilesim.report.figures.save import save_all
 
-    return save_all(_saved(run), Path(folder))
+    return save_all(_saved(run), Path(folder), FigureLayout(columns, pdf))
 
 
 @checked
 def save_trace(run: AnyRun, path: Path | str, chrome: bool = False, say: Callable[[str], None] | None = None) -> int:
-    """Write the trace of a run for a viewer such as https://ui.perfetto.dev; how many spans it has.
+    """Write the trace of a run for a viewer such as https://ui.perfetto.dev; how many spans it has. Or its state log
+    for a viewer of waveforms such as GTKWave; how many values that has.
 
     Args:
-        run: a run that was simulated with ``trace=True``, or the folder of one.
-        path: the file.
+        run: a run that was simulated with ``trace=True``, or for waveforms with ``signals``, or the folder of one.
+        path: the file; a name that ends in .vcd or .vcd.gz asks for waveforms.
         chrome: write the JSON format of Chrome's viewer, compressed if the path ends in .gz, rather than Perfetto's.
         say: is told how far it is.
 
     Raises:
-        InputError: a run without a trace, or a file that can't be written.
+        InputError: a run without a trace, or for waveforms without a state log, or a file that can't be written.
     """
     saved, path = _saved(run), Path(path)
+    if is_waveform(path):
+        if chrome:
+            raise InputError(f"{path}: must end in .json or .json.gz for Chrome's viewer")
+        if saved.signals is None:
+            raise InputError(_lacks(run, "state log", "signals=range(...)", "signals.npz", "--signals FROM:TO"))
+        return _save_waveform(saved, saved.signals, path, say or silent)
     if saved.trace is None:
-        raise InputError(_untraced(run))
+        raise InputError(_lacks(run, "trace", "trace=True", "trace.npz", "--trace"))
     if chrome:
         from tilesim.report.chrome_file import write_chrome as write
     else:
@@ -103,6 +114,20 @@ def save_trace(run: AnyRun, path: Path | str, chrome: bool = False, say: Callabl
     with writing(path, "trace"), all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
         write(saved.statistics, saved.trace, file, lambda n: tell(f"writing {path}: {n:,} of {spans:,} spans"))
     return spans
+
+
+def is_waveform(path: Path) -> bool:
+    """Whether the name of a file asks for a state log."""
+    return path.name.endswith((".vcd", ".vcd.gz"))
+
+
+def _save_waveform(saved: SavedRun, signals: Signals, path: Path, say: Callable[[str], None]) -> int:
+    from tilesim.report.vcd_file import write_vcd
+
+    values = signals.cycle.size
+    with writing(path, "state log"), all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
+        write_vcd(saved.statistics, signals, file, lambda n: say(f"writing {path}: {n:,} of {values:,} values"))
+    return values
 
 
 def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument:
@@ -126,21 +151,22 @@ def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument
     return compared(_all_saved(runs))
 
 
-def save_comparison(comparison: ComparisonDocument, path: Path | str) -> None:
+def save_comparison(comparison: ComparisonDocument, path: Path | str, runs: Iterable[AnyRun] = ()) -> None:
     """Write the page of runs that were put side by side, one HTML file that needs nothing else.
 
     Args:
         comparison: what :func:`compare` has made of them.
         path: the file.
+        runs: the same runs again: the first two are on one timeline if both were traced.
 
     Raises:
-        InputError: it is no comparison, or the file can't be written.
+        InputError: it is no comparison, or not of these runs, or the file can't be written.
     """
     from tilesim.report.comparison import must_be_comparison
     from tilesim.report.page.compare import comparison_page
 
     must_be_comparison(comparison)
-    _write_page(path, comparison_page(comparison))
+    _write_page(path, comparison_page(comparison, _all_saved(runs, with_trace=True)))
 
 
 @checked
@@ -234,7 +260,7 @@ def _rows(rows: Sequence[Row] | Path | str) -> Sequence[Row]:
 def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
     """A run as if it had been read from a folder, which is called after its chip."""
     if isinstance(run, Run):
-        return SavedRun(Path(run.statistics["topology"]), run.statistics, run.trace)
+        return SavedRun(Path(run.statistics["topology"]), run.statistics, run.trace, run.signals)
     if isinstance(run, SavedRun):
         return run
     if not isinstance(run, str | Path):
@@ -242,7 +268,7 @@ def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
     return load_run(Path(run), with_trace)
 
 
-def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
+def _all_saved(runs: Iterable[AnyRun], with_trace: bool = False) -> list[SavedRun]:
     """All runs, or what is wrong with any."""
     if isinstance(runs, str | Path | Run | SavedRun) or not isinstance(runs, Iterable):
         raise InputError(f"a comparison must be of several runs in a list, or by their names, not of {shown(runs)}")
@@ -250,16 +276,17 @@ def _all_saved(runs: Iterable[AnyRun]) -> list[SavedRun]:
     faults: list[str] = []
     for run in runs:
         with kept(faults):
-            saved.append(_saved(run, with_trace=False))
+            saved.append(_saved(run, with_trace))
     refuse(faults)
     return saved
 
 
-def _untraced(run: AnyRun) -> str:
+def _lacks(run: AnyRun, what: str, argument: str, file: str, option: str) -> str:
+    """What a run was not asked for."""
     if isinstance(run, Run):
-        return "the run must have a trace, which simulate(..., trace=True) records"
+        return f"the run must have a {what}, which simulate(..., {argument}) records"
     folder = run.folder if isinstance(run, SavedRun) else run
-    return f"{folder}: must hold a trace.npz, which tilesim run --trace --out {folder} writes"
+    return f"{folder}: must hold a {file}, which tilesim run {option} --out {folder} writes"
 
 
 @checked

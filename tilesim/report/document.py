@@ -18,12 +18,15 @@ from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError, ProgramError, refuse
 from tilesim.files import odd_kind, read_text
 from tilesim.machines.program import Program
+from tilesim.report.analysis.critical_path import CriticalPath, critical_path
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
+from tilesim.sim.trace.signals import Signals
 from tilesim.sim.trace.trace import MOST, Trace
 from tilesim.statistics import SCHEMA, ArrayShape, RunStatistics
 
 TRACE_FILE = "trace.npz"
+SIGNALS_FILE = "signals.npz"
 RUN_FILE = "run.json"
 PROGRAM_FILE = "program.tasm"
 
@@ -38,6 +41,8 @@ class SavedRun:
     """The document of its ``run.json``."""
     trace: Trace | None
     """What every unit did when, if it was recorded."""
+    signals: Signals | None = None
+    """What flags, queues, buses and units held in each cycle of a window, if that was logged."""
 
     @cached_property
     def program(self) -> Program | None:
@@ -54,6 +59,11 @@ class SavedRun:
             raise ProgramError(f"{path}: must be the program of the run in {RUN_FILE} beside it, and is another one")
         return program
 
+    @cached_property
+    def path(self) -> CriticalPath | None:
+        """Its critical path, worked out when it is first asked for; None without a trace."""
+        return None if self.trace is None else critical_path(self.statistics, self.trace)
+
     def __repr__(self) -> str:
         return f"<SavedRun in {self.folder} of {run_words(self.statistics, self.trace)}>"
 
@@ -64,8 +74,8 @@ BOUNDS: Mapping[type, float] = {int: MOST, float: 1e30}
 
 @checked
 def load_run(folder: Path | str, with_trace: bool = True) -> SavedRun:
-    """The run in ``folder``, which :meth:`Run.save` or ``tilesim run ... --out`` has written; its trace too if
-    ``with_trace``.
+    """The run in ``folder``, which :meth:`Run.save` or ``tilesim run ... --out`` has written; its trace and
+    its state log too if ``with_trace``.
 
     Raises:
         InputError: there is no run, or its files are not what they must be: every fault a sentence.
@@ -77,9 +87,11 @@ def load_run(folder: Path | str, with_trace: bool = True) -> SavedRun:
         raise InputError(f"{folder}: {reason}; give one that `tilesim run MODEL --out DIR` has written")
     with undisturbed(folder):
         statistics = _statistics(folder / RUN_FILE)
-        path = folder / TRACE_FILE
-        with_trace = with_trace and path.exists()
-        return SavedRun(folder, statistics, _trace(path, statistics) if with_trace else None)
+        if not with_trace:
+            return SavedRun(folder, statistics, None)
+        return SavedRun(
+            folder, statistics, _trace(folder / TRACE_FILE, statistics), _signals(folder / SIGNALS_FILE, statistics)
+        )
 
 
 def _statistics(path: Path) -> RunStatistics:
@@ -167,7 +179,18 @@ def shown(value: object) -> str:
     return text if len(text) <= 60 else f"{text[:57]}..."
 
 
-def _trace(path: Path, statistics: RunStatistics) -> Trace:
+def _signals(path: Path, statistics: RunStatistics) -> Signals | None:
+    if not path.exists():
+        return None
+    signals = Signals.load(path)
+    if signals.window and signals.window.stop > statistics["cycles"]:
+        raise InputError(f"{path}: must be the state log of the run of {RUN_FILE} beside it, and goes beyond its end")
+    return signals
+
+
+def _trace(path: Path, statistics: RunStatistics) -> Trace | None:
+    if not path.exists():
+        return None
     trace = Trace.load(path)
     if trace.sha256 != statistics.get("trace_sha256"):
         raise InputError(f"{path}: must be the trace of the run that {RUN_FILE} beside it is of, and is of another one")

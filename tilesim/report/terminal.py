@@ -45,6 +45,11 @@ def has_width() -> bool:
     return sys.stdout.isatty() or os.environ.get("COLUMNS", "").isdigit()
 
 
+def columns() -> int:
+    """How many there are for what is laid out by hand."""
+    return max(Console().width, NARROWEST) if has_width() else WIDEST
+
+
 def print_on(console: Console, *parts: RenderableType) -> None:
     """Print on ``console`` without spaces at the ends of lines; no text in them steers a terminal."""
     console.width = max(console.width, NARROWEST)

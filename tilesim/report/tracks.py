@@ -9,11 +9,14 @@ from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from tilesim.machines.description import Description, Role
+from tilesim.registry import description_of
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.statistics import RunStatistics, UnitStatistics
 
 DEEPEST = 8
 """Levels of the tree; what is deeper than a viewer can show is one name."""
+MASTER_HUES = 12
+"""Masters that have a colour each."""
 
 
 # ---- what a unit may be doing
@@ -66,6 +69,31 @@ def tracks_where(tracks: Iterable[str], description: Description, holds: Callabl
     return {track: said for track, said in words_of if said}
 
 
+# ---- who sends on a bus
+
+
+def masters_of(run: RunStatistics) -> dict[str, int]:
+    """The nodes of a chip that may send on its bus, by their words (``tile 3``, as in findings), numbered as they stand
+    there: the same on every run of a chip, whoever sends.
+    """
+    machine = description_of(run["machine"])
+    senders = tracks_where((unit["track"] for unit in accounts_of(run)), machine, lambda role: role.sends_on)
+    return {name: number for number, name in enumerate(dict.fromkeys(map(master_words, senders)))}
+
+
+def master_words(track: str) -> str:
+    """The node that a master's track is of: ``tile 3``."""
+    parts = track.split(".")
+    return words(parts[1]) if len(parts) > 1 else track
+
+
+def master_hue(number: int) -> str:
+    """The colour of a master by its number; from the :data:`MASTER_HUES`-th on they come again, never as those of
+    anything else.
+    """
+    return f"master:{number % MASTER_HUES}"
+
+
 def track_words(track: str) -> str:
     """A track as words: what it is on the chip."""
     return " ".join(words(part) for part in track.split(".")[1:]) or words(track)
@@ -76,7 +104,7 @@ def words(name: str) -> str:
     return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ").replace("dma ", "DMA ")
 
 
-# ---- tracks in groups, as people look for them: by bus and by tile
+# ---- tracks in groups, as people look for them: the MAC arrays, then by bus and by tile
 
 
 @dataclass(frozen=True)
@@ -89,25 +117,37 @@ class TrackGroup:
 
 
 def groups(tracks: Sequence[str], description: Description) -> list[TrackGroup]:
-    """All tracks in groups, those that the machine names before all others, numbers in the order of counting."""
+    """All tracks in groups: the MAC arrays, those that the machine names, all others; numbers as they are counted."""
     members: dict[str, list[int]] = {}
     for place in sorted(range(len(tracks)), key=lambda place: _natural(tracks[place])):
         members.setdefault(_title(tracks[place], description), []).append(place)
     grouped = [
-        TrackGroup(title, tuple(ours), tuple(_name(tracks[place]) for place in ours)) for title, ours in members.items()
+        TrackGroup(title, tuple(ours), tuple(_name(tracks[place], description) for place in ours))
+        for title, ours in members.items()
     ]
-    order = list(dict.fromkeys(description.groups.values()))
+    arrays = [_title(track, description) for track in tracks if is_mac_array(track, description)]
+    order = list(dict.fromkeys([*arrays, *description.groups.values()]))
     ranks = {title: rank for rank, title in enumerate(order)}
     return sorted(grouped, key=lambda group: (ranks.get(group.title, len(ranks)), _natural(group.title)))
 
 
+def is_mac_array(track: str, description: Description) -> bool:
+    """Whether it is the track of one."""
+    return bool(description.mac_arrays) and track.endswith(description.mac_arrays)
+
+
 def _title(track: str, description: Description) -> str:
+    if is_mac_array(track, description):
+        title = role(track, description).words
+        return f"{title[:1].upper()}{title[1:]}"
     part = track.split(".")[1:2] or [track]
     return description.groups.get(part[0]) or words(part[0]).capitalize()
 
 
-def _name(track: str) -> str:
+def _name(track: str, description: Description) -> str:
     parts = track.split(".")
+    if is_mac_array(track, description) and len(parts) > 2:
+        return words(parts[1])
     inner = parts[2:] if len(parts) > 2 and parts[1] != "host" else parts[1:] or parts
     return " ".join(map(words, inner))
 

@@ -10,8 +10,8 @@ from rich.console import Console, ConsoleOptions, RenderResult
 from rich.measure import Measurement
 from rich.text import Text
 
-from tilesim.printable import printable
-from tilesim.statistics import RunStatistics
+from tilesim.printable import counted, printable
+from tilesim.statistics import EndStatistics, RunStatistics
 
 KINDS = {
     "averagepool": "average pool",
@@ -126,6 +126,31 @@ def kind_word(kind: str) -> str:
 def cause_words(cause: str | None) -> str:
     """What bounds a layer, for a table."""
     return "MACs" if cause in USEFUL else cause or "-"
+
+
+# ---- ends
+
+ENDS = {
+    "hang": "hung",
+    "collision": "was stopped by transfers that broke the rule for masters",
+    "access": "was stopped by an access",
+}
+"""How runs end that don't come to their end."""
+WAITS = " has waited since cycle "
+"""In a line of a report that names no cause."""
+
+
+def end_words(end: EndStatistics) -> str:
+    """How a run ended that did not come to its end, and when."""
+    where = "" if end["section"] == "run" else f" of the {end['section']} program"
+    return f"{ENDS[end['kind']]} after {counted(end['cycle'], 'cycle')}{where}"
+
+
+def end_cause(end: EndStatistics) -> str:
+    """The line of its report that says most: the first cause, or else the first unit that waits."""
+    waits = end["report"][1:] or end["report"]
+    causes = [line for line in waits if WAITS not in line]
+    return next(iter([*causes, *waits]), "")
 
 
 # ---- energies

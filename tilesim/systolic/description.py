@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Resource, Role
+from tilesim.sim.core.unit import Reason
 from tilesim.systolic.topology import SUM_BYTES
 
 ROLES = (
@@ -29,6 +30,31 @@ GROUPS = {
     "matrix": "Array and vector unit",
     "vector": "Array and vector unit",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "sequencer": ("host.instructions",),
+        "host.infeed": ("dma_in",),
+        "host.outfeed": ("dma_out",),
+        "weight_memory": ("weight_fetcher",),
+        "weight_path": ("weight_fetcher",),
+        "dma_in": ("sequencer",),
+        "dma_out": ("sequencer",),
+        "weight_fetcher": ("sequencer",),
+        "matrix": ("sequencer",),
+        "vector": ("sequencer",),
+    }
+)
+RESOURCES = (
+    Resource("issue queues", Reason.FIFO, "sequencer"),
+    Resource("weight FIFO", Reason.FIFO, "weight_fetcher"),
+    Resource("array, for weights", Reason.FIFO, "weight_path"),
+    Resource("weights", Reason.WEIGHTS),
+    Resource("weights", Reason.SHIFT),
+    Resource("unified buffer or accumulators", Reason.RAW),
+    Resource("host", Reason.INPUT),
+    Resource("no more work", Reason.WORK, own=True),
+    Resource("held by the user", Reason.HOLD, own=True),
+)
 CAUSES = {
     "useful MACs": Cause(
         "the systolic array is active: the share of its cells that hold weights of the layer", lost="remainder"
@@ -74,6 +100,8 @@ COLUMNS = {
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
+    resources=RESOURCES,
     mac_arrays=".matrix",
     causes=CAUSES,
     columns=COLUMNS,

@@ -85,32 +85,35 @@ class _Runs:
             self._left, runs = self._left - 1, runs + 1
             if self._shows(collision, times):
                 return replace(refutation, start_times=times, runs=runs)
-        by_chance = self._seen.get(self._parties(collision)) if end is None else None
+        by_chance = self._seen.get(parties_of(collision, self._work.tiles)) if end is None else None
         return replace(refutation, start_times=by_chance, runs=runs)
 
     def _shows(self, collision: Collision, times: Mapping[str, int]) -> bool:
         """Whether a run with these start times does."""
-        findings = _noticed(self._work.program, times, self._reading)
-        parties = {_parties_of(finding) for finding in findings if finding["kind"] in {MEETING, AT_ONCE}}
-        for those in parties:
+        broken = breaches(self._work.program, times, self._reading)
+        for those in broken:
             self._seen.setdefault(those, times)
-        return self._parties(collision) in parties
-
-    def _parties(self, collision: Collision) -> Parties:
-        kind, tiles = AT_ONCE if collision.at_once else MEETING, self._work.tiles
-        both = (collision.first, collision.other)
-        return kind, frozenset((sent.name, sent.ordinal, node_name(sent.master, tiles)) for sent in both)
+        return parties_of(collision, self._work.tiles) in broken
 
 
-def _parties_of(finding: Finding) -> Parties:
-    both = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
-    return finding["kind"], frozenset(both)
+def parties_of(collision: Collision, tiles: int) -> Parties:
+    """What the two of a collision can do, as the findings of a run name it."""
+    kind, both = AT_ONCE if collision.at_once else MEETING, (collision.first, collision.other)
+    return kind, frozenset((sent.name, sent.ordinal, node_name(sent.master, tiles)) for sent in both)
+
+
+def breaches(program: Program, given: StartTimes, masters: Reading) -> dict[Parties, Finding]:
+    """Who is seen to break the rule for masters in a run with zeros for inputs and with holds ``given``, and when."""
+    found: dict[Parties, Finding] = {}
+    for finding in _noticed(program, given, masters):
+        if finding["kind"] in {MEETING, AT_ONCE}:
+            both = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
+            found.setdefault((finding["kind"], frozenset(both)), finding)
+    return found
 
 
 def _noticed(program: Program, given: StartTimes, masters: Reading) -> list[Finding]:
-    """What is noticed on the ring in a run with zeros for inputs and with holds ``given``, if that comes to its end or
-    not.
-    """
+    """What is noticed on the ring in such a run, if that comes to its end or not."""
     program = frame.named(program)
     arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
     rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from tilesim.machines.description import AreaPart, Cause, Description, PeakRate, Role
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from itertools import product
+
+from tilesim.machines.description import AreaPart, Cause, Dependences, Description, PeakRate, Resource, Role
+from tilesim.sim.core.unit import Reason
+from tilesim.tiled.isa.model.sheet import CLIENTS
 
 ROLES = (
     Role("ring.link*", "ring links", bus="ring"),
@@ -33,6 +39,62 @@ GROUPS = {
     "mesh": "Mesh",
     "instruction_bus": "Instruction bus",
 }
+DEPENDENCES = Dependences(
+    started_by={
+        "ring.link#": ("ring.link#-1", "tile#-1.ring_producer", "infeed", "outfeed", "classifier"),
+        "mesh.tile#.*": ("tile#.mesh_out_*",),
+        "tile#.*": ("instruction_bus.stop#",),
+        "instruction_bus.stop0": ("controller",),
+        "instruction_bus.stop#": ("instruction_bus.stop#-1",),
+        "classifier": ("instruction_bus.stop*",),
+        "host.outfeed": ("outfeed",),
+        "infeed": ("controller",),
+        "outfeed": ("controller",),
+    },
+    taken_by={"ring.link#": ("tile#-1.ring_consumer",)},
+    freed_by={"instruction_bus.stop#": ("tile#.*", "classifier")},
+    told_by={"tile#.tensor": ("tile#.mac_array",)},
+)
+
+
+def _ports() -> Iterator[Resource]:
+    """For each two roles the ports of a tile's memories that both want."""
+    endings = [role.ending for role in ROLES]
+    wanted = {
+        ending: [port for port, clients in CLIENTS.items() if any(fnmatchcase(engine, ending) for _, engine in clients)]
+        for ending in endings
+    }
+    wanted["mac_array"] = wanted["tensor"]
+    for one, other in product(endings, endings):
+        both = [port.replace("_", " ") for port in wanted[one] if port in wanted[other]]
+        if both:
+            yield Resource(f"{' or '.join(both)} port", Reason.PORT, one, other)
+
+
+RESOURCES = (
+    *_ports(),
+    Resource("a memory port, for reads of its own", Reason.PORT, "tensor", own=True),
+    Resource("a memory port, for reads of its own", Reason.PORT, "mac_array", own=True),
+    Resource("memory ports", Reason.PORT),
+    Resource("flags", Reason.FLAG),
+    Resource("output FIFO", Reason.FIFO, "mac_array", own=True),
+    Resource("output FIFO", Reason.FIFO, "tensor", own=True),
+    Resource("mesh", Reason.FIFO, "mesh_in_*"),
+    Resource("mesh", Reason.CREDIT, "mesh_out_*"),
+    Resource("mesh", Reason.CREDIT, "mesh.*"),
+    Resource("instruction buffers", Reason.FIFO, "instruction_bus.stop*"),
+    Resource("instruction bus", Reason.CREDIT, "instruction_bus.stop*"),
+    Resource("instruction bus", Reason.CREDIT, "controller"),
+    Resource("host", Reason.FIFO, "controller"),
+    Resource("host", Reason.FIFO, "host.infeed"),
+    Resource("host", Reason.HOST),
+    Resource("ring", Reason.FIFO),
+    Resource("ring", Reason.CREDIT),
+    Resource("results of its own", Reason.HAZARD, own=True),
+    Resource("first address", Reason.TRAVERSAL, own=True),
+    Resource("no more work", Reason.WORK, own=True),
+    Resource("held by the user", Reason.HOLD, own=True),
+)
 CAUSES = {
     "macs": Cause("the MAC array multiplies, or does the layer's other work", lost="remainder"),
     "output write": Cause(
@@ -84,6 +146,8 @@ TILES = ("grid.rows", "grid.columns")
 DESCRIPTION = Description(
     roles=ROLES,
     groups=GROUPS,
+    dependences=DEPENDENCES,
+    resources=RESOURCES,
     mac_arrays=".mac_array",
     causes=CAUSES,
     sent_parameters=("home tile", "streamed"),

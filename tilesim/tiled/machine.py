@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
@@ -23,6 +24,7 @@ from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
+    from tilesim.machines.trial import Suite, Trial
 
 WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
 ELSEWHERE = {
@@ -46,6 +48,7 @@ RUN_TIME_KEYS = frozenset(
 class Tiled(
     machine.Describes[Topology, Program],
     machine.Proves[Topology, Program],
+    machine.TriesMasters[Topology, Program],
     machine.PlansCache[Topology, Program],
     machine.Spreads[Topology, Program],
     machine.RunsInTurn[Topology, Program],
@@ -116,6 +119,34 @@ class Tiled(
         proofs = [proof_of(program, reading) for program in programs]
         say("looking for start times with which refuted transfers are seen")
         return machine.Check(tuple(seen(proof).document() for proof in proofs), tuple(overlaps_between(programs)))
+
+    def try_masters(self, source: Path | str, masters: str) -> Trial:
+        from tilesim.tiled.laboratory.scenario import read_scenario
+        from tilesim.tiled.laboratory.suite import case_named
+        from tilesim.tiled.laboratory.trial import tried
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        reading = reading_of(masters)
+        if Path(source).suffix or "/" in str(source):
+            return tried(read_scenario(Path(source)), Path(source).stem, reading)
+        return tried(case_named(str(source)).scenario, str(source), reading)
+
+    def masters_suite(self) -> Suite:
+        from tilesim.tiled.laboratory.suite import suite
+
+        return suite()
+
+    def suggest(self, program: Program, masters: str, say: Say) -> machine.Suggestion[Program]:
+        from tilesim.tiled.mending.suggestion import suggested
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return suggested(program, reading_of(masters), say)
+
+    def judge(self, packets: Path, masters: str) -> machine.Document:
+        from tilesim.tiled.ring_trace import judged
+        from tilesim.tiled.rules.ring.readings import reading_of
+
+        return judged(packets, reading_of(masters))
 
     def cache_plan(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import pytest
@@ -72,3 +73,10 @@ def test_a_wrong_window_is_refused(tilesim: Tilesim, words: str, fault: str) -> 
     result = tilesim("run", "digits", "--topology", "edge-1x1", f"--trace-window={words}")
     assert result.exit_code == 2
     assert result.stderr == f"error: --trace-window {words}: {fault}\n"
+
+
+@pytest.mark.parametrize("pattern", ["*.mac_array", "*.mesh_in_*", "*.mesh_out_*", "chip.mesh.*"])
+def test_tracks_are_the_same_alone(tilesim: Tilesim, tmp_path: Path, pattern: str) -> None:
+    whole, part = recorded(tilesim, tmp_path / "a", "--trace"), recorded(tilesim, tmp_path, "--trace-tracks", pattern)
+    assert part.tracks
+    assert spans(part) == [span for span in spans(whole) if fnmatchcase(span[0], pattern)]

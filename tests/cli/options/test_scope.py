@@ -20,6 +20,7 @@ VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
+    "--signals": (":9",),
     "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--energy": ("e.yaml",), "--out": ("out",),
 }  # fmt: skip
 

@@ -13,8 +13,9 @@ from hypothesis import strategies as st
 
 from tests.report.saved import random_trace
 from tilesim import api
-from tilesim.report.analysis.contention import OTHERS, SHOWN_MASTERS, UNKNOWN, accounts, master_words, occupancy
+from tilesim.report.analysis.contention import OTHERS, SHOWN_MASTERS, UNKNOWN, accounts, occupancy
 from tilesim.report.document import SavedRun
+from tilesim.report.tracks import master_words
 from tilesim.shipped import shipped
 from tilesim.sim.trace.trace import Trace
 
@@ -90,7 +91,7 @@ def test_a_row_belongs_to_the_node_that_sent_its_instruction() -> None:
     assert found.masters == ("chip.infeed", "chip.tile1.ring_producer")
     ring = [found.links.index(f"chip.ring.link{k}") for k in range(2)]
     assert found.by_master[:, ring, 0].tolist() == [[2, 1], [0, 3]]
-    assert found.hues == ["master:1", "master:2"]
+    assert found.hues == ("master:0", "master:1")
 
 
 def test_nobody_can_tell_who_sent_what_several_or_no_recorded_units_sent() -> None:
@@ -102,7 +103,7 @@ def test_nobody_can_tell_who_sent_what_several_or_no_recorded_units_sent() -> No
     )
     found = occupancy(statistics(trace), trace, bins=2)
     assert found.masters == (UNKNOWN,)
-    assert found.hues == ["master:7"]
+    assert found.hues == ("master:other",)
     assert found.by_master.sum() == 5
 
 
@@ -130,6 +131,7 @@ def test_more_masters_than_colours_share_the_last(keywords_run: SavedRun) -> Non
     found = occupancy(keywords_run.statistics, keywords_run.trace)
     assert len(found.masters) == SHOWN_MASTERS + 1
     assert (found.masters[0], found.masters[-1]) == ("chip.infeed", OTHERS)
+    assert (found.hues[0], found.hues[-1]) == ("master:0", "master:other")
     shown = found.by_master.sum(axis=(1, 2))[:-1].tolist()
     assert shown == sorted(shown, reverse=True)
 
@@ -153,11 +155,3 @@ def test_the_accounts_of_a_kind_are_those_of_its_units(digits_run: SavedRun) -> 
     for together, members in found:
         assert +Counter(together.cycles) == sum((Counter(member.cycles) for member in members), Counter())
         assert together.total == len(members) * run["cycles"]
-
-
-def test_a_master_is_called_by_its_node() -> None:
-    assert [master_words(each) for each in ("chip.tile3.ring_producer", "chip.infeed", OTHERS)] == [
-        "tile 3",
-        "infeed",
-        OTHERS,
-    ]

@@ -16,6 +16,7 @@ from tests.report.saved import made_up
 from tilesim.errors import InputError
 from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
+from tilesim.report.figures.layout import FigureLayout
 from tilesim.report.figures.save import save_all, save_comparison_figures
 
 STEMS = ("timeline", "contention", "stalls", "layers", "roofline")
@@ -45,6 +46,30 @@ def test_all_pictures_of_a_run(made: list[Path]) -> None:
     assert "stem" in texts(folder / "layers.svg")
     assert "waits for a flag" in texts(folder / "timeline.svg")
     assert "tile 1" in texts(folder / "contention.svg")
+
+
+@pytest.mark.parametrize(("columns", "inches"), [(1, 3.5), (2, 7.16)])
+def test_pictures_are_as_wide_as_columns_of_a_paper_and_pdfs_hold_their_fonts(
+    digits_run: SavedRun, tmp_path: Path, columns: int, inches: float
+) -> None:
+    made = save_all(replace(digits_run, trace=None), tmp_path, FigureLayout(columns, pdf=True))
+    assert [path.name for path in made] == [
+        f"{stem}.{ending}" for stem in ("stalls", "layers", "roofline") for ending in ("png", "svg", "pdf")
+    ]
+    for path in made:
+        data = path.read_bytes()
+        if path.suffix == ".png":
+            assert int.from_bytes(data[16:20], "big") == int(300 * inches)
+        if path.suffix == ".pdf":
+            assert data.startswith(b"%PDF")
+            assert b"/FontFile2" in data  # a TrueType font, whole
+            assert b"/Type3" not in data
+    assert "Numbers, where there is room: layers" in texts(tmp_path / "roofline.svg")
+
+
+def test_no_picture_is_for_three_columns() -> None:
+    with pytest.raises(InputError, match="pictures must be for 1 or 2 columns, not 3"):
+        FigureLayout(3)
 
 
 def test_the_same_run_makes_the_same_files(made: list[Path], digits_run: SavedRun, tmp_path: Path) -> None:

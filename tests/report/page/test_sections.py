@@ -14,6 +14,7 @@ from tilesim.report.comparison import compared
 from tilesim.report.document import SavedRun
 from tilesim.report.page.compare import sections as compared_sections
 from tilesim.report.page.contention import UNRECORDED, contention
+from tilesim.report.page.matrix import UNTRACED, matrix
 from tilesim.report.page.sections import (
     NO_LAYERS,
     NO_ROOFLINE,
@@ -24,6 +25,7 @@ from tilesim.report.page.sections import (
     roofline,
     sections,
 )
+from tilesim.report.tracks import accounts_of
 
 
 def test_links_over_time_go_as_columns(digits_run: SavedRun) -> None:
@@ -119,3 +121,22 @@ def test_a_comparison_has_it_if_a_run_has() -> None:
     assert [run["figures"][1]["value"] for run in section.data["runs"]] == ["45", "6"]
     plain = compared_sections(compared([saved("a"), saved("b")]))
     assert "compare_batching" not in [section.name for section in plain]
+
+
+def test_the_matrix_names_units_and_adds_up(digits_run: SavedRun) -> None:
+    section = matrix(digits_run)
+    waits = sum(sum(unit["stall_cycles"].values()) for unit in accounts_of(digits_run.statistics))
+    assert section.columns["cycles"].sum() == waits
+    assert section.data["note"] == ""
+    assert len(section.data["tracks"]) == len(section.data["role_of"]) == len(section.data["place_of"])
+    assert section.columns["victim"].max() < len(section.data["tracks"])
+    infeed = section.data["tracks"].index("chip.infeed")
+    assert infeed in section.columns["sender.ring"]
+
+
+def test_a_matrix_says_what_a_trace_lacks(digits_run: SavedRun) -> None:
+    assert matrix(replace(digits_run, trace=None)).data["note"] == UNTRACED
+    trace = random_trace(0, ("chip.ring.link0",), 0)
+    link = {"track": "chip.ring.link0", "busy_cycles": 0, "stall_cycles": {"credit": 7}, "idle_cycles": 0, "bytes": 0}
+    note = matrix(replace(made_up(None, links=[link]), trace=trace)).data["note"]
+    assert note == "The trace is of a part of the run: 7 of the 7 stalled cycles were not recorded."

@@ -17,10 +17,9 @@ from tilesim.tiled.units.chip import Chip
 OWN = {
     "tensor": {"fifo", "hazard", "port", "work"},
     "mac_array": {"fifo", "hazard", "port", "work"},
-    "ring_producer": {"flag"},
 }
 """What units wait for that may be their own doing or nobody's: results that are still to be written, parameters that
-are read through the same port, the end of the program; and the turn on the ring, which the controller gives.
+are read through the same port, the end of the program.
 """
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from tilesim.cli.faults import faults_of, told_with
+from tilesim.cli.options.pictures import PictureOptions
 from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import FIGURES, PAGE, files_of_run, given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
@@ -19,14 +20,14 @@ RunOption = Annotated[
 
 def command(
     folder: RunOption,
+    how: PictureOptions,
     out: Annotated[
         Path | None, path_option("FILE", "The page; RUN_DIR/report.html if not given.", "-o", "--out")
     ] = None,
     png: Annotated[
         bool,
-        typer.Option("--png", help="Draw the pictures as PNG and SVG, too, into RUN_DIR/figures; needs matplotlib."),
+        typer.Option("--png", help="Draw the pictures into RUN_DIR/figures."),
     ] = False,
-    png_dir: Annotated[Path | None, path_option("DIR", "Draw them into DIR instead.")] = None,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -39,7 +40,7 @@ def command(
     from tilesim.report.document import load_run
     from tilesim.report.figures.save import must_have_matplotlib
 
-    path, pictures = out or folder / PAGE, png_dir or (folder / FIGURES if png else None)
+    path, pictures = out or folder / PAGE, how.png_dir or (folder / FIGURES if png else None)
     faults = faults_of(lambda: must_be_free(path, files_of_run(folder), "of the run itself"))
     if pictures is not None:
         faults += faults_of(lambda: must_be_folder(pictures), must_have_matplotlib)
@@ -49,7 +50,7 @@ def command(
         save_report(run, path)
         if pictures is not None:  # at last, as they take longest
             say(f"drawing into {pictures}")
-            drawn = save_figures(run, pictures)
+            drawn = save_figures(run, pictures, how.columns, how.pdf)
     if not quiet:
         tell(*([f"{len(drawn)} pictures in {pictures}"] if pictures is not None else []), f"written to {path}")
     if open_:

@@ -11,6 +11,7 @@ from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
+from tilesim.cli.paths import files_of_model, must_be_free
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
@@ -39,7 +40,8 @@ def command(
 
     Once or several times; several models in turn; or one model on several chips, to compare them. Without a chip, it is
     the smallest that comes with tilesim and holds them. Of several chips, one that is too small, or on which the run
-    can't go on, does not stop the others. The exit status is 2 if the input is wrong, and 3 if a run can't go on.
+    can't go on, does not stop the others. The exit status is 2 if the input is wrong, and 3 if a run can't go on, which
+    --out keeps up to where it stood.
     """
     with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
@@ -47,13 +49,18 @@ def command(
         with kept(faults):
             folders = folder_names(sources.chips) if len(chips.names) > 1 else []
             must_be_writable(running.out, folders, [*models, *chips.names], [running.inputs, running.energy])
+        if running.ring_trace is not None:
+            with kept(faults):
+                must_be_free(
+                    running.ring_trace, [path for word in [*models, *chips.names] for path in files_of_model(word)]
+                )
         refuse(faults)
     if len(chips.names) > 1:
         compare(sources, chips.changes(), compilation, running, batches, json_, quiet)
         return
     with progress(f"compiling {', '.join(models)}", quiet) as say:
         programs, chosen = programs_of(sources, compilation, say, batches, running.inferences)
-    program, result, notes = simulated(models, programs, running, quiet)
+    program, result, notes = simulated(models, programs, running, quiet, running.out)
     if running.out is not None:
         save(Done(program, result), running.out)
     if json_:

@@ -15,6 +15,7 @@ from tilesim.cli.options.chip import ChipOptions
 from tilesim.cli.options.exploration import PointChoices, WorkerOptions
 from tilesim.cli.options.groups import word_option
 from tilesim.cli.options.models import ModelArgument
+from tilesim.cli.options.pictures import PictureOptions
 from tilesim.cli.options.running import whole_number
 from tilesim.cli.output import QuietOption, tell, tell_json
 from tilesim.cli.paths import files_of_model, must_be_folder, must_be_free, path_option
@@ -40,6 +41,7 @@ def command(
     chips: ChipOptions,
     how: PointChoices,
     crew: WorkerOptions,
+    pictures: PictureOptions,
     faults: Faults,
     keys: Annotated[
         list[str] | None,
@@ -56,9 +58,6 @@ def command(
     ] = 1,
     all_: Annotated[bool, typer.Option("--all", help="Show the keys without any effect in full, too.")] = False,
     out: Annotated[Path | None, path_option("FILE", f"The page; {NAME} if not given.", "-o", "--out")] = None,
-    png_dir: Annotated[
-        Path | None, path_option("DIR", "Draw the tornado as PNG and SVG into DIR, too; needs matplotlib.")
-    ] = None,
     json_: Annotated[
         bool, typer.Option("--json", help="Print the document as JSON and nothing else; a page only with -o.")
     ] = False,
@@ -77,7 +76,7 @@ def command(
     if not faults:
         options = how.options(inferences)
     faults += faults_of(
-        lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(png_dir)
+        lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(pictures.png_dir)
     )
     if not 1 <= inferences <= MOST_RUN_INFERENCES:
         faults.append(f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {inferences:,}")
@@ -93,7 +92,7 @@ def command(
     with progress(f"writing {path}", quiet):
         if out is not None or not json_:
             save_sensitivity(found, path)
-        drawn = _drawn(found, png_dir)
+        drawn = _drawn(found, pictures)
     if json_:
         tell_json(found)
         return
@@ -102,7 +101,7 @@ def command(
 
     show(sensitivity_tables(found, all_))
     if not quiet:
-        tell("", *([f"{len(drawn)} pictures in {png_dir}"] if drawn else []), f"written to {path}")
+        tell("", *([f"{len(drawn)} pictures in {pictures.png_dir}"] if drawn else []), f"written to {path}")
 
 
 def _base(model: str, chips: ChipOptions, options: PointOptions) -> Point:
@@ -138,9 +137,9 @@ def _must_be_drawable(folder: Path | None) -> None:
         must_have_matplotlib()
 
 
-def _drawn(document: SensitivityDocument, folder: Path | None) -> list[Path]:
-    if folder is None:
+def _drawn(document: SensitivityDocument, pictures: PictureOptions) -> list[Path]:
+    if pictures.png_dir is None:
         return []
     from tilesim.report.figures.save import save_sensitivity_figure
 
-    return save_sensitivity_figure(document, folder)
+    return save_sensitivity_figure(document, pictures.png_dir, pictures.layout)

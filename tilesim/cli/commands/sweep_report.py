@@ -9,6 +9,7 @@ import typer
 
 from tilesim.cli.faults import Faults
 from tilesim.cli.options.exploration import ConditionOptions
+from tilesim.cli.options.pictures import PictureOptions
 from tilesim.cli.output import QuietOption, tell
 from tilesim.cli.paths import given_path, must_be_folder, must_be_free, path_option
 from tilesim.cli.progress import progress
@@ -23,12 +24,10 @@ def command(
         Path, typer.Argument(metavar="STORE", help="What `tilesim sweep --store` has written.", parser=given_path)
     ],
     conditions: ConditionOptions,
+    pictures: PictureOptions,
     faults: Faults,
     out: Annotated[
         Path | None, path_option("FILE", "The page; STORE with the ending .html if not given.", "-o", "--out")
-    ] = None,
-    png_dir: Annotated[
-        Path | None, path_option("DIR", "Draw the pictures as PNG and SVG into DIR, too; needs matplotlib.")
     ] = None,
     quiet: QuietOption = False,
 ) -> None:
@@ -44,7 +43,7 @@ def command(
     where = conditions.conditions(faults)
     with kept(faults):
         must_be_free(path, [store])
-        if png_dir is not None:
+        if (png_dir := pictures.png_dir) is not None:
             must_be_folder(png_dir)
             must_have_matplotlib()
     refuse(faults)
@@ -58,8 +57,8 @@ def command(
             from tilesim.report.figures.explore import save_exploration_figures
 
             say(f"drawing into {png_dir}")
-            drawn = len(save_exploration_figures(rows, png_dir))
+            drawn = len(save_exploration_figures(rows, png_dir, pictures.layout))
     if not quiet:
         left_out = [f"left out: {counted(older, 'row')} that another tilesim made"] if older else []
-        pictures = [f"{drawn} pictures in {png_dir}"] if png_dir is not None else []
-        tell(*left_out, *pictures, f"written to {path}")
+        pictured = [f"{drawn} pictures in {png_dir}"] if png_dir is not None else []
+        tell(*left_out, *pictured, f"written to {path}")

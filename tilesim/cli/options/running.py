@@ -10,7 +10,7 @@ from typing import Annotated
 
 import typer
 
-from tilesim.budgets import MOST_RUN_INFERENCES
+from tilesim.budgets import MOST_RUN_INFERENCES, MOST_SIGNAL_VALUES
 from tilesim.cli.faults import faults_of
 from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.paths import path_option
@@ -75,6 +75,14 @@ class RunningOptions(Options):
             "given several times.",
         ),
     ] = None
+    signals: Annotated[
+        str | None,
+        word_option(
+            "FROM:TO",
+            "Log what flags, queues, buses and units hold in each of these cycles: into DIR/signals.npz. Either may be "
+            f"missing; at most {MOST_SIGNAL_VALUES:,} values, cycles x signals.",
+        ),
+    ] = None
     rules: Annotated[
         str,
         word_option(
@@ -90,6 +98,12 @@ class RunningOptions(Options):
             "LABEL[@TILE]=CYCLE",
             "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
             "run. May be given several times.",
+        ),
+    ] = None
+    ring_trace: Annotated[
+        Path | None,
+        path_option(
+            "FILE.csv", "Where every packet at every stop of the ring goes, also of a run that can't go on: a table."
         ),
     ] = None
     energy: Annotated[
@@ -111,15 +125,21 @@ class RunningOptions(Options):
     def faults(self) -> Iterator[str]:
         if not 1 <= self.inferences <= MOST_RUN_INFERENCES:
             yield f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {self.inferences:,}"
-        yield from faults_of(self.recording, self.energies, self.holds, lambda: must_hold_arrays(self.inputs))
+        yield from faults_of(
+            self.recording, self.log_window, self.energies, self.holds, lambda: must_hold_arrays(self.inputs)
+        )
         yield from (f"--{fault}" for fault in RunOptions(rules=self.rules, masters=self.masters).faults())
 
     def recording(self) -> Recording | None:
         """What is to be recorded, if anything; a window or tracks ask for it as well."""
         if not (self.trace or self.trace_window or self.trace_tracks):
             return None
-        window = None if self.trace_window is None else _window(self.trace_window)
+        window = None if self.trace_window is None else window_of("--trace-window", self.trace_window)
         return Recording(window, tuple(self.trace_tracks or ("*",)))
+
+    def log_window(self) -> range | None:
+        """The cycles for the state log, if there is to be one."""
+        return None if self.signals is None else window_of("--signals", self.signals)
 
     def energies(self) -> Table | None:
         """What actions cost, if not what tilesim's own table says."""
@@ -144,11 +164,12 @@ def must_hold_arrays(path: Path | None) -> None:
             raise ArrayError(f"{path}: must end in {' or '.join(ARRAYS)}, not in {path.suffix or 'nothing'}")
 
 
-def _window(words: str) -> range:
+def window_of(option: str, words: str) -> range:
+    """The cycles that ``words`` after an ``option`` name. Raises InputError."""
     match = re.fullmatch(r"([0-9]{0,18}):([0-9]{0,18})", words, re.ASCII)
     if match is None:
-        raise InputError(f"--trace-window {words}: must be FROM:TO, two cycles such as 1000:2000")
+        raise InputError(f"{option} {words}: must be FROM:TO, two cycles such as 1000:2000")
     first, end = int(match[1] or 0), int(match[2] or END)
     if first >= end:
-        raise InputError(f"--trace-window {words}: must end after it begins")
+        raise InputError(f"{option} {words}: must end after it begins")
     return range(first, end)

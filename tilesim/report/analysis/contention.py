@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 
 from tilesim.registry import description_of
 from tilesim.report.analysis.spans import TrackSpans, Words, busy_kind, edges_of, run_spans
-from tilesim.report.tracks import accounts_of, role, tracks_where, words
+from tilesim.report.tracks import accounts_of, master_hue, master_words, masters_of, role, tracks_where
 from tilesim.sim.core.unit import BUSY
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics, UnitStatistics
@@ -38,23 +38,20 @@ class Occupancy:
 
     ``links`` are tracks, ``buses`` what each belongs to. ``edges``: bin b is the cycles from ``edges[b]`` to before
     ``edges[b + 1]``. ``carried`` and ``waiting`` are (link, bin). ``by_master`` is (master, link, bin): where a
-    link's bus has masters, they add up to ``carried``; elsewhere there is nothing. ``expected`` is what run.json says
-    that each link carried: more than here only if the trace does not have all of it.
+    link's bus has masters, they add up to ``carried``; elsewhere there is nothing. ``hues`` has a colour for each
+    master. ``expected`` is what run.json says that each link carried: more than here only if the trace does not have
+    all of it.
     """
 
     links: tuple[str, ...]
     buses: tuple[str, ...]
     masters: tuple[str, ...]
+    hues: tuple[str, ...]
     edges: Words
     carried: Words
     waiting: Words
     by_master: Words
     expected: Words
-
-    @property
-    def hues(self) -> list[str]:
-        """A colour for each master: the last for those that share one, and never the first, which is that of *busy*."""
-        return ["master:7" if name in {OTHERS, UNKNOWN} else f"master:{k + 1}" for k, name in enumerate(self.masters)]
 
     @property
     def complete(self) -> bool:
@@ -75,7 +72,23 @@ def occupancy(statistics: RunStatistics, trace: Trace, bins: int = BINS) -> Occu
     carried = _stacked([busy[link].per_bin(edges) for link in links], edges)
     every = _stacked([spans[link].per_bin(edges) for link in links], edges)
     expected = np.array([accounts[link]["busy_cycles"] for link in links], np.int64)
-    return Occupancy(tuple(links), tuple(links.values()), masters, edges, carried, every - carried, by_master, expected)
+    return Occupancy(
+        tuple(links), tuple(links.values()), masters, tuple(_hues(statistics, masters)), edges, carried,
+        every - carried, by_master, expected,
+    )  # fmt: skip
+
+
+def _hues(statistics: RunStatistics, masters: Iterable[str]) -> Iterator[str]:
+    numbers = masters_of(statistics)
+    for master in masters:
+        yield "master:other" if master in {OTHERS, UNKNOWN} else master_hue(numbers[master_words(master)])
+
+
+def senders_of(statistics: RunStatistics, trace: Trace) -> dict[str, list[str]]:
+    """For each bus that has masters, for each instruction's number, the unit that sent it there, or :data:`UNKNOWN`."""
+    senders = tracks_where(trace.tracks, description_of(statistics["machine"]), lambda role: role.sends_on)
+    spans = run_spans(statistics, trace, senders)
+    return _masters(trace, {track: of.where(of.kind == busy_kind(trace)) for track, of in spans.items()}, senders)
 
 
 def _stacked(rows: list[Words], edges: Words) -> Words:
@@ -148,9 +161,3 @@ def _together(words: str, units: list[KindAccount]) -> KindAccount:
     for unit in units:
         cycles.update(unit.cycles)
     return KindAccount(words, tuple(track for unit in units for track in unit.tracks), cycles)
-
-
-def master_words(master: str) -> str:
-    """A master by the node where it is: ``tile3``."""
-    parts = master.split(".")
-    return words(parts[1]) if len(parts) > 1 else master

@@ -9,7 +9,17 @@ from matplotlib.figure import Figure
 from tilesim.report.analysis.contention import KindAccount, accounts
 from tilesim.report.analysis.layers import LayerRow, beside, causes, layers, total
 from tilesim.report.comparison import ComparisonDocument
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, bars, colour, key, label, name_rows, stack_bars
+from tilesim.report.figures.style import (
+    TALLEST_INCHES,
+    bars,
+    colour,
+    is_narrow,
+    key,
+    label,
+    name_rows,
+    stack_bars,
+    width_inches,
+)
 from tilesim.report.tracks import kind_of, stacked
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
@@ -25,7 +35,7 @@ KIB, MICROJOULE_PJ = 1024, 1e6
 def draw_comparison(document: ComparisonDocument) -> Figure:
     """A bar for each run of a comparison, as the average MAC array of its chip spent the cycles, cause by cause."""
     runs = document["runs"]
-    figure = Figure(figsize=(WIDTH_INCHES, 0.9 + RUN_INCHES * len(runs)))
+    figure = Figure(figsize=(width_inches(), 0.9 + RUN_INCHES * len(runs)))
     axes = figure.add_subplot()
     parts = [
         (cause_words(cause["cause"]), colour(f"cause:{cause['cause']}"), [cycles or 0.0 for cycles in cause["cycles"]])
@@ -46,7 +56,7 @@ def draw_comparison(document: ComparisonDocument) -> Figure:
 def draw_stalls(statistics: RunStatistics) -> Figure:
     """A bar of all cycles for each kind of unit that was ever busy: the share of each reason to wait."""
     rows = [account for account, _ in accounts(statistics) if account.cycles["busy"]][::-1]
-    figure = Figure(figsize=(WIDTH_INCHES, 0.9 + KIND_INCHES * len(rows)))
+    figure = Figure(figsize=(width_inches(), 0.9 + KIND_INCHES * len(rows)))
     axes = figure.add_subplot()
     kinds = stacked({"busy", *(kind for account in rows for kind in account.cycles)} - {"idle"})
     parts = [
@@ -68,28 +78,31 @@ def _words(account: KindAccount) -> str:
 
 
 def draw_layers(statistics: RunStatistics) -> Figure:
-    """A row a layer: where the MAC arrays' cycles went, the share of MACs in use, bytes, energy; the cycles of all rows
-    together are the run's.
+    """A row a layer: where the MAC arrays' cycles went, the share of MACs in use, and where there are two columns bytes
+    and energy; the cycles of all rows together are the run's.
     """
     of_layers = layers(statistics)
     rows = [*of_layers, beside(statistics, of_layers)]
-    energy = rows[-1].energy_pj is not None
+    count = 2 if is_narrow() else 3 + (rows[-1].energy_pj is not None)
     height = min(TALLEST_INCHES, 1.1 + LAYER_INCHES * len(rows))
-    figure = Figure(figsize=(WIDTH_INCHES, height))
-    panels = figure.subplots(1, 3 + energy, sharey=True, width_ratios=[5, 1.6, 2, 1.6][: 3 + energy])
-    names = [label(row.name if row.index is None else f"{row.name}  {row.index}", 30) for row in rows]
-    room = (height - 1.1) * 72 / len(rows)
-    panels[0].set_yticks(range(len(rows)), names, fontsize=min(6.0, 0.8 * room))
+    figure = Figure(figsize=(width_inches(), height))
+    panels = figure.subplots(1, count, sharey=True, width_ratios=[5, 1.6, 2, 1.6][:count])
+    names = [
+        label(row.name if row.index is None else f"{row.name}  {row.index}", 18 if count == 2 else 30) for row in rows
+    ]
+    points = (height - 1.1) * 72 / len(rows)
+    panels[0].set_yticks(range(len(rows)), names, fontsize=min(6.0, 0.8 * points))
     panels[0].set_ylim(len(rows) - 0.4, -0.6)
     _causes(panels[0], statistics, rows)
     bars(panels[1], [row.in_use * 100 for row in rows], colour("busy"), HEIGHT)
-    panels[1].set_xlabel("MACs in use, %")
-    _bytes(panels[2], rows)
-    if energy:
+    panels[1].set_xlabel("MACs, %" if count == 2 else "MACs in use, %")
+    if count > 2:
+        _bytes(panels[2], rows)
+    if count > 3:
         microjoules = [(row.energy_pj or 0) / MICROJOULE_PJ for row in rows]
-        bars(panels[3], microjoules, colour("muted"), HEIGHT)
+        bars(panels[3], microjoules, colour("energy"), HEIGHT)
         panels[3].set_xlabel("energy, µJ")
-    for axes, where, columns in ((panels[0], "left", 4), (panels[2], "right", 2)):
+    for axes, where, columns in ((panels[0], "left", 4), *((axes, "right", 2) for axes in panels[2:3])):
         place: Any = f"outside upper {where}"
         handles, _ = axes.get_legend_handles_labels()
         figure.legend(handles=handles, loc=place, ncols=columns, handlelength=1, columnspacing=1)
@@ -110,7 +123,7 @@ def _causes(axes: Any, statistics: RunStatistics, rows: list[LayerRow]) -> None:
         place = axes.get_yaxis_transform()
         axes.annotate(f"{rest / 1000:,.1f} ", (1, len(rows) - 1), xycoords=place, ha="right", va="center")
     axes.xaxis.set_major_formatter(lambda value, _: f"{value / 1000:g}")
-    axes.set_xlabel("1,000 cycles, mean of the MAC arrays")
+    axes.set_xlabel("1,000 cycles" if is_narrow() else "1,000 cycles, mean of the MAC arrays")
 
 
 def _bytes(axes: Any, rows: list[LayerRow]) -> None:

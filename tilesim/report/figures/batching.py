@@ -11,7 +11,7 @@ from matplotlib.ticker import MultipleLocator
 
 from tilesim.report.analysis.batching import batch_lanes, footprint
 from tilesim.report.comparison import ComparedBatches, ComparedRun
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, cycles_axis, label, name_rows
+from tilesim.report.figures.style import TALLEST_INCHES, colour, cycles_axis, key, label, name_rows, width_inches
 from tilesim.statistics import BatchingStatistics, RunStatistics
 from tilesim.units import format_bytes
 
@@ -24,7 +24,7 @@ def draw(statistics: RunStatistics, batching: BatchingStatistics) -> Figure:
     """Of one run: the footprint over time, and below it the batches of each layer."""
     rows = batch_lanes(statistics["layers"], batching["steps"])
     height = min(TALLEST_INCHES, HEIGHT_INCHES + LANE_INCHES * len(rows))
-    figure = Figure(figsize=(WIDTH_INCHES, height))
+    figure = Figure(figsize=(width_inches(), height))
     ratios = HEIGHT_INCHES - 0.6, max(1, len(rows)) * LANE_INCHES
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=ratios)
     cycles, sizes = np.array(footprint(batching["steps"]), np.int64).reshape(-1, 2).T
@@ -46,13 +46,13 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
     """Of several runs of a comparison: left the largest footprint against the weights that were fetched, right the
     footprint over time; ``runs`` without batches are left out.
     """
-    figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches(), HEIGHT_INCHES))
     trade, time = figure.subplots(1, 2, sharey=True, width_ratios=(2, 3))
     batched = [(k, run, run["batching"]) for k, run in enumerate(runs) if run["batching"]]
     most = max(batches["peak_buffer_bytes"] for _, _, batches in batched)
     fetched = max(batches["weight_bytes"] for _, _, batches in batched)
     for number, run, batches in batched:
-        hue = colour(f"master:{number % 8}")
+        hue = colour(f"series:{number % 8}")
         _dot(trade, batches, hue, fetched)
         cycles, sizes = np.array(batches["footprint"], np.int64).reshape(-1, 2).T
         time.step(cycles, sizes, where="post", color=hue, linewidth=0.8, label=label(run["name"]))
@@ -64,7 +64,7 @@ def draw_comparison(runs: Sequence[ComparedRun]) -> Figure:
         xlim=(0, max(run["cycles"] for _, run, _ in batched)), xlabel="cycle of the run", title="Footprint over time"
     )
     time.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
-    figure.legend(loc="outside upper center", ncols=5, handlelength=1.2, columnspacing=1.2)
+    key(figure)
     return figure
 
 

@@ -9,18 +9,20 @@ import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
-from tilesim.report.analysis.contention import Occupancy, master_words, occupancy
+from tilesim.report.analysis.contention import Occupancy, occupancy
 from tilesim.report.figures.style import (
     TALLEST_INCHES,
-    WIDTH_INCHES,
     Picture,
     colour,
     cycles_axis,
+    is_narrow,
+    key,
     rgb,
     show_shares,
     stacked_shares,
+    width_inches,
 )
-from tilesim.report.tracks import track_words
+from tilesim.report.tracks import master_words, track_words
 from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
@@ -32,15 +34,17 @@ STEPS = (0.01, 0.1, 0.25, 0.5, 1.0)
 
 
 def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
-    """Left what links carry, in the colour of the master that sent it, right how long it waits at them; None where
-    nobody says which tracks are links.
+    """Left (in one column: above) what links carry, in the colour of the master that sent it, right how long it waits
+    at them; None where nobody says which tracks are links.
     """
     occupied = occupancy(statistics, trace)
     rows = len(occupied.links)
     if not rows:
         return None
-    figure = Figure(figsize=(WIDTH_INCHES, min(TALLEST_INCHES, 1.1 + ROW_INCHES * rows)))
-    carried, waiting = figure.subplots(1, 2, sharey=True)
+    below = is_narrow()
+    wanted = 1.1 + ROW_INCHES * rows * (1 + below)
+    figure = Figure(figsize=(width_inches(), min(TALLEST_INCHES, wanted)))
+    carried, waiting = figure.subplots(2, 1, sharex=True) if below else figure.subplots(1, 2, sharey=True)
     for axes, picture, title in (
         (carried, _carried(occupied), "carrying"),
         (waiting, _waiting(occupied), "waiting"),
@@ -50,11 +54,12 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure | None:
         cycles_axis(axes, statistics["cycles"], statistics["clock_hz"])
         axes.set_xlabel("cycle of the run")
         axes.locator_params(axis="x", nbins=5)
-    _name_links(carried, occupied, min(6.0, 66 * ROW_INCHES * figure.get_figheight() / (1.1 + ROW_INCHES * rows)))
+    for axes in (carried, waiting) if below else (carried,):
+        _name_links(axes, occupied, min(6.0, 66 * ROW_INCHES * figure.get_figheight() / wanted))
     for axes in (carried, waiting):
         axes.hlines(_borders(occupied), 0, statistics["cycles"], "white", linewidth=1.5)
         axes.tick_params(axis="y", length=0)
-    figure.legend(handles=_key(occupied), loc="outside upper center", ncols=7, handlelength=1, columnspacing=1.1)
+    key(figure, _key(occupied), 7)
     return figure
 
 

@@ -9,13 +9,14 @@ from typing import TYPE_CHECKING
 
 from tilesim.explore.row import Row
 from tilesim.report.exploration.scaling import longest, series
+from tilesim.report.figures.layout import PLAIN, FigureLayout
 from tilesim.report.figures.save import save_each
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 
-def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
+def save_exploration_figures(rows: Sequence[Row], folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write every picture that a sweep has numbers for into ``folder``, each as PNG and SVG: all of them or none.
 
     Of how networks scale: ``scaling`` and ``energy`` with all of them, ``losses-NETWORK`` and ``layers-NETWORK`` of
@@ -24,7 +25,7 @@ def save_exploration_figures(rows: Sequence[Row], folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return save_each(_figures(rows), folder)
+    return save_each(_figures(rows), folder, layout)
 
 
 def _figures(rows: Sequence[Row]) -> Iterator[tuple[str, Figure]]:

@@ -18,7 +18,7 @@ from tilesim.report.exploration.layers import LayerScaling, held_words, layer_sc
 from tilesim.report.exploration.losses import LOSSES, spent
 from tilesim.report.exploration.scaling import ScaledRow, Series
 from tilesim.report.exploration.verdict import between, tiles_words
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, key, label, name_rows, rgb
+from tilesim.report.figures.style import TALLEST_INCHES, colour, key, label, name_rows, rgb, width_inches
 from tilesim.report.words import short_name
 
 HEIGHT_INCHES = 2.8
@@ -38,7 +38,7 @@ PALEST = 0.6
 
 def draw_scaling(found: Sequence[Series]) -> Figure:
     """Speed-up and efficiency against tiles, a line a network, its knee in a ring."""
-    figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches(), HEIGHT_INCHES))
     left, right = figure.subplots(1, 2)
     most = max(row.tiles / one.rows[0].tiles for one in found for row in one.rows)
     first = min(one.rows[0].tiles for one in found)
@@ -62,7 +62,7 @@ def draw_scaling(found: Sequence[Series]) -> Figure:
 
 def draw_energy(rows: Sequence[Row], found: Sequence[Series]) -> Figure:
     """The energy of a run against tiles, and against its time, a line a network; a ring is at the network's knee."""
-    figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches(), HEIGHT_INCHES))
     left, right = figure.subplots(1, 2, sharey=True)
     for number, one in enumerate(found):
         microjoules = [_energy_pj(rows, row) / 1e6 for row in one.rows]
@@ -89,7 +89,7 @@ def _energy_pj(rows: Sequence[Row], chip: ScaledRow) -> float:
 
 
 def _line(axes: Any, one: Series, number: int, values: Sequence[float], places: Sequence[float] | None = None) -> None:
-    hue, marker = colour(f"master:{number % 8}"), MARKERS[number % len(MARKERS)]
+    hue, marker = colour(f"series:{number % 8}"), MARKERS[number % len(MARKERS)]
     across = places or [row.tiles for row in one.rows]
     axes.plot(across, values, color=hue, marker=marker, markersize=3, linewidth=1.1, label=label(one.network))
     ring = {"markersize": 8, "markerfacecolor": "none", "markeredgecolor": hue, "markeredgewidth": 0.8}
@@ -112,7 +112,7 @@ def draw_losses(rows: Sequence[Row], one: Series) -> Figure:
     """Left the waterfall of the step beyond the knee, or of all where there is none; right what the cycles of all tiles
     went into on each chip, against the fewest tiles.
     """
-    figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches(), HEIGHT_INCHES))
     left, right = figure.subplots(1, 2, width_ratios=(3, 3))
     before, after = (one.knee, one.knee + 1) if one.knee + 1 < len(one.rows) else (0, one.knee)
     _waterfall(left, rows, one, before, after)
@@ -184,7 +184,7 @@ def draw_layers(rows: Sequence[Row], one: Series) -> Figure:
     """A row a layer, a column a chip: the layer's efficiency. A frame is at its knee; at the right is what holds it."""
     layers = layer_scaling(rows, one)
     height = min(TALLEST_INCHES, 0.9 + LAYER_INCHES * len(layers))
-    figure = Figure(figsize=(WIDTH_INCHES, height))
+    figure = Figure(figsize=(width_inches(), height))
     axes = figure.add_subplot()
     room = min(6.0, 0.8 * (height - 0.9) * 72 / max(1, len(layers)))
     shares = np.array([_efficiencies(layer, one) for layer in layers]).reshape(len(layers), len(one.rows))

@@ -20,7 +20,7 @@ from tilesim.report.exploration.heat import MOST_ACROSS, MOST_UP, HeatMap, heat_
 from tilesim.report.exploration.keys import heat_axes, space_keys, telling
 from tilesim.report.exploration.measures import costs, shown_in
 from tilesim.report.exploration.points import MEASURES, Measure, measured
-from tilesim.report.figures.style import WIDTH_INCHES, colour, key, label
+from tilesim.report.figures.style import colour, key, label, width_inches
 
 SHOWN = {each.name: each for each in MEASURES}
 MAPS = ("latency_us", "energy_pj")
@@ -30,7 +30,8 @@ HEIGHT_INCHES = 2.8
 CELL_INCHES, LEAST_CELL_INCHES, MANY_CELLS = 0.22, 0.13, 12
 LETTER_INCHES, LINE_INCHES = 0.055, 0.11
 """Of numbers in cells, and of their names."""
-PANEL_INCHES = 0.36 * WIDTH_INCHES
+PANEL_SHARE = 0.36
+"""Of the width, that a panel of two has."""
 WIDE = 20
 """Numbers that lie so many times apart are drawn on a logarithmic scale."""
 FAINT = 0.35
@@ -68,7 +69,7 @@ def draw_maps(rows: Sequence[Row], network: str) -> Figure | None:
     maps = [heat_map(across, up, each.values, of, "lowest") for each in shown]
     cells = maps[0].values.shape[0]
     height = max(4, cells) * (CELL_INCHES if cells <= MANY_CELLS else LEAST_CELL_INCHES)
-    figure = Figure(figsize=(WIDTH_INCHES, 1.25 + height))
+    figure = Figure(figsize=(width_inches(), 1.25 + height))
     panels = figure.subplots(1, len(maps), sharey=True)
     for panel, found, each in zip(panels, maps, shown, strict=True):
         _map(figure, panel, found, each)
@@ -87,7 +88,7 @@ def draw_fronts(rows: Sequence[Row], network: str) -> Figure | None:
     of = _of(rows, network)
     if np.isnan(_shown(rows, of, SHOWN["latency_us"]).values).all():
         return None
-    figure = Figure(figsize=(WIDTH_INCHES, HEIGHT_INCHES))
+    figure = Figure(figsize=(width_inches(), HEIGHT_INCHES))
     panels = figure.subplots(1, len(FRONTS))
     for panel, names in zip(panels, FRONTS, strict=True):
         measures = [SHOWN[name] for name in names]
@@ -122,7 +123,7 @@ def _map(figure: Figure, axes: Any, found: HeatMap, shown: Shown) -> None:
     for row, column in zip(*np.nonzero(found.refused), strict=True):
         axes.add_patch(Rectangle((column - 0.5, row - 0.5), 1, 1, **HATCHED))
     words = [[f"{value:.4g}" for value in row] for row in found.values]
-    room = PANEL_INCHES / columns / LETTER_INCHES
+    room = PANEL_SHARE * width_inches() / columns / LETTER_INCHES
     if max(len(word) for row in words for word in row if word != "nan") <= room:
         _numbers(axes, found, words, lambda value: shades(norm(value)))
     _name_cells(axes, found, room)
@@ -142,7 +143,7 @@ def _numbers(axes: Any, found: HeatMap, words: Sequence[Sequence[str]], shade: A
 def _name_cells(axes: Any, found: HeatMap, room: float) -> None:
     across, up = labels(found.across, MOST_ACROSS), labels(found.up, MOST_UP)
     is_steep = max(map(len, across)) > room
-    every = max(1, round(len(across) * LINE_INCHES / PANEL_INCHES)) if is_steep else 1
+    every = max(1, round(len(across) * LINE_INCHES / (PANEL_SHARE * width_inches()))) if is_steep else 1
     names = [label(words, 18) for words in across]
     axes.set_xticks(range(0, len(across), every), names[::every], rotation=90 if is_steep else 0)
     axes.set_yticks(range(len(up)), [label(words, 18) for words in up])

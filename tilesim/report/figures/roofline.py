@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from math import atan2, degrees
 from typing import Any
 
+import numpy as np
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from tilesim.report.analysis.layers import layers
-from tilesim.report.analysis.roofline import Dot, Roofline, rooflines
-from tilesim.report.figures.style import WIDTH_INCHES, colour
+from tilesim.report.analysis.roofline import Roofline, rooflines
+from tilesim.report.figures.marks import LABEL_POINTS, Box, around, label_places, merged
+from tilesim.report.figures.style import colour, is_narrow, key, width_inches
 from tilesim.report.words import cause_words
 from tilesim.statistics import RunStatistics
 
@@ -19,30 +22,43 @@ PANELS = 2
 HEIGHT_INCHES = 3.1
 MARKERS = {"convolution": "o", "depthwise": "^", "fully connected": "s"}
 OTHER_MARKER = "D"
+NOTE = "Numbers, where there is room: layers. Size: cycles. A marker that would cover another stands beside it."
+SLANT_PARTS = 400
 BEYOND = 4.0
 """Layers that moved no byte stand beyond all others: the strip for them is so many times as far to the right."""
 
 
 def draw(statistics: RunStatistics) -> Figure | None:
-    """The first rooflines that :func:`rooflines` finds, side by side; None if there is none."""
+    """The first rooflines that :func:`rooflines` finds, side by side, or in one column one below the other; None if
+    there is none.
+    """
     lines = rooflines(statistics, layers(statistics))[:PANELS]
     if not lines:
         return None
-    figure = Figure(figsize=(WIDTH_INCHES * len(lines) / PANELS, HEIGHT_INCHES))
-    panels = figure.subplots(1, len(lines), sharey=True, squeeze=False)[0]
+    below = is_narrow()
+    size = (
+        (width_inches(), HEIGHT_INCHES * len(lines)) if below else (width_inches() * len(lines) / PANELS, HEIGHT_INCHES)
+    )
+    figure = Figure(figsize=size)
+    shape = (len(lines), 1) if below else (1, len(lines))
+    panels = figure.subplots(*shape, sharey=True, squeeze=False).ravel()
     for axes, roofline in zip(panels, lines, strict=True):
         _panel(axes, roofline)
-    panels[0].set_ylabel("10⁹ MACs a second")
-    figure.legend(handles=_key(lines[0]), loc="outside upper center", ncols=5, handlelength=1.2, columnspacing=1.2)
-    figure.draw_without_rendering()  # what slants how much is known once everything has its place
+    for axes in panels if below else panels[:1]:
+        axes.set_ylabel("10⁹ MACs a second")
+    key(figure, _key(lines[0]))
+    figure.supxlabel(NOTE, fontsize=6, color=colour("muted"))
+    figure.draw_without_rendering()  # what slants how much, and what covers what, is known once all has its place
+    figure.set_layout_engine("none")
     for axes, roofline in zip(panels, lines, strict=True):
         _slant(axes, roofline)
+        _dots(axes, roofline)
     return figure
 
 
 def _panel(axes: Any, line: Roofline) -> None:
     first, last, lowest = limits(line)
-    none_at = None if all(dot.bytes for dot in line.dots) else last * BEYOND**0.5
+    none_at = _none_at(line)
     axes.set(xscale="log", yscale="log", xlabel=f"MACs per {line.words}")
     axes.set(xlim=(first, last * BEYOND if none_at else last), ylim=(lowest, line.highest * 2 / GIGA))
     for axis in (axes.xaxis, axes.yaxis):
@@ -55,8 +71,6 @@ def _panel(axes: Any, line: Roofline) -> None:
             peak.words, (1, peak.per_second / GIGA), (-2, 2), xycoords=axes.get_yaxis_transform(),
             textcoords="offset points", ha="right", fontsize=6,
         )  # fmt: skip
-    for dot in line.dots:
-        _dot(axes, dot, dot.intensity or none_at)
     if none_at:
         axes.axvline(last, color=colour("muted"), linewidth=0.6, linestyle=":")
         axes.text(none_at, lowest * 1.2, "no bytes", ha="center", color=colour("muted"))
@@ -83,11 +97,46 @@ def _slant(axes: Any, line: Roofline) -> None:
     )  # fmt: skip
 
 
-def _dot(axes: Any, dot: Dot, place: float | None) -> None:
-    axes.plot(
-        [place], [dot.achieved / GIGA], MARKERS.get(dot.layer.kind, OTHER_MARKER), markersize=4.5,
-        color=colour(f"cause:{dot.layer.bound_by}"), markeredgecolor="white", markeredgewidth=0.4,
-    )  # fmt: skip
+def _none_at(line: Roofline) -> float | None:
+    """Where layers without bytes stand, if there are any."""
+    return None if all(dot.bytes for dot in line.dots) else limits(line)[1] * BEYOND**0.5
+
+
+def _dots(axes: Any, line: Roofline) -> None:
+    """A marker a layer, or for those that would cover one another, as large as their share of the cycles; the numbers
+    of its layers beside it.
+    """
+    none_at, points = _none_at(line), axes.figure.dpi / 72
+    wanted = np.array([(dot.intensity or none_at, dot.achieved / GIGA) for dot in line.dots], np.float64)
+    marks = merged(line.dots, axes.transData.transform(wanted) / points)
+    for mark in marks:
+        at = axes.transData.inverted().transform(np.array(mark.place) * points)
+        axes.plot(
+            *at[:, None], MARKERS.get(mark.kind, OTHER_MARKER), markersize=2 * mark.radius, clip_on=False,
+            color=colour(f"cause:{mark.bound_by}"), markeredgecolor="white", markeredgewidth=0.4,
+        )  # fmt: skip
+    inside = Box(*(axes.bbox.extents / points).tolist())
+    for mark, place in zip(marks, label_places(marks, inside, [*_words(axes, line)]), strict=True):
+        if place is not None:
+            axes.annotate(
+                mark.words, np.array(place) * points, xycoords="figure pixels", fontsize=LABEL_POINTS, va="center",
+                ha="center", annotation_clip=False, color=colour("muted"),
+            )  # fmt: skip
+
+
+def _words(axes: Any, line: Roofline) -> Iterator[Box]:
+    """The roofs and their words, in points: what labels must not cover."""
+    points = axes.figure.dpi / 72
+    inside = axes.bbox.extents / points
+    for text in axes.texts[: len(line.peaks)]:
+        yield Box(*(text.get_window_extent().extents / points).tolist())
+    for peak in line.peaks:
+        [[_, y]] = axes.transData.transform([(1, peak.per_second / GIGA)]) / points
+        yield Box(inside[0], y - 1, inside[2], y + 1)
+    highest, rate = line.highest / GIGA, line.roof.per_second / GIGA
+    ends = axes.transData.transform([(highest / rate / 1e6, highest / 1e6), (highest / rate, highest)]) / points
+    for x, y in np.linspace(ends[0], ends[1], SLANT_PARTS).tolist():
+        yield around((x - LABEL_POINTS / 2, y + LABEL_POINTS / 2), LABEL_POINTS, LABEL_POINTS)
 
 
 def _key(line: Roofline) -> list[Any]:

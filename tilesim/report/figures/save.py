@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,22 +12,25 @@ from typing import TYPE_CHECKING, Any
 from tilesim.errors import InputError
 from tilesim.report.comparison import ComparisonDocument
 from tilesim.report.document import SavedRun
-from tilesim.report.figures.style import SETTINGS
+from tilesim.report.figures.layout import PLAIN, FigureLayout
+from tilesim.report.figures.style import SETTINGS, TALLEST_INCHES
 from tilesim.saving import all_or_nothing, writing
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from tilesim.machines.trial import TrialDocument
     from tilesim.report.sensitivity import SensitivityDocument
 
 FORMATS: dict[str, dict[str, Any]] = {
     "png": {"dpi": 300, "metadata": {"Software": None}, "pil_kwargs": {"compress_level": 3}},
     "svg": {"dpi": 300, "metadata": {"Date": None, "Creator": None}},
+    "pdf": {"dpi": 300, "metadata": {"CreationDate": None, "Creator": None, "Producer": None}},
 }
 """What makes files of a format that are the same each time."""
 
 
-def save_all(run: SavedRun, folder: Path) -> list[Path]:
+def save_all(run: SavedRun, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write every picture that the run has numbers for into ``folder``, each as PNG and SVG: all of them or none.
 
     A run without a trace has no timeline and no links over time; one without layers has none of those.
@@ -34,17 +38,28 @@ def save_all(run: SavedRun, folder: Path) -> list[Path]:
     Raises:
         InputError: matplotlib is not there, or the folder cannot be made or written.
     """
-    return save_each(_figures(run), folder)
+    return save_each(_figures(run), folder, layout)
 
 
-def save_comparison_figures(document: ComparisonDocument, folder: Path) -> list[Path]:
+def save_comparison_figures(document: ComparisonDocument, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write the pictures of a comparison of runs; as :func:`save_all`."""
-    return save_each(_comparison_figures(document), folder)
+    return save_each(_comparison_figures(document), folder, layout)
 
 
-def save_sensitivity_figure(document: SensitivityDocument, folder: Path) -> list[Path]:
+def save_sensitivity_figure(document: SensitivityDocument, folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write the picture of what each key is worth; as :func:`save_all`."""
-    return save_each(_sensitivity_figure(document), folder)
+    return save_each(_sensitivity_figure(document), folder, layout)
+
+
+def save_trial_figure(document: TrialDocument, path: Path) -> None:
+    """Write the picture of bare transfers that were tried into one file; its ending is one of :data:`FORMATS`. Raises
+    InputError as :func:`save_all`.
+    """
+    must_have_matplotlib()
+    from tilesim.report.figures import masters
+
+    with writing(path, "picture"), all_or_nothing(path.parent) as made, _style(PLAIN):
+        masters.draw(document).savefig(made / path.name, **FORMATS[path.suffix.removeprefix(".")])
 
 
 def must_have_matplotlib() -> None:
@@ -53,17 +68,24 @@ def must_have_matplotlib() -> None:
         raise InputError("pictures are drawn by matplotlib, which is not installed: pip install tilesim[plot]")
 
 
-def save_each(figures: Iterator[tuple[str, Figure]], folder: Path) -> list[Path]:
+def save_each(figures: Iterator[tuple[str, Figure]], folder: Path, layout: FigureLayout = PLAIN) -> list[Path]:
     """Write pictures by the names of their files, as :func:`save_all`."""
     must_have_matplotlib()
+    with writing(folder, "pictures"), all_or_nothing(folder) as made, _style(layout):
+        names = [name for stem, figure in figures for name in _save(figure, made, stem, layout.formats)]
+    return [folder / name for name in names]
+
+
+@contextmanager
+def _style(layout: FigureLayout) -> Iterator[None]:
+    """Figures are drawn in our style in here, whatever the user's."""
     import matplotlib as mpl
 
-    with writing(folder, "pictures"), all_or_nothing(folder) as made, mpl.rc_context(), warnings.catch_warnings():
+    with mpl.rc_context(), warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Glyph")  # the font may lack letters of a layer's name
         mpl.rcdefaults()
-        mpl.rcParams.update(dict(SETTINGS))
-        names = [name for stem, figure in figures for name in _save(figure, made, stem)]
-    return [folder / name for name in names]
+        mpl.rcParams.update({**SETTINGS, "figure.figsize": (layout.width_inches, TALLEST_INCHES)})
+        yield
 
 
 def _figures(run: SavedRun) -> Iterator[tuple[str, Figure]]:
@@ -98,9 +120,9 @@ def _sensitivity_figure(document: SensitivityDocument) -> Iterator[tuple[str, Fi
     yield "sensitivity", sensitivity.draw(document)
 
 
-def _save(figure: Figure, folder: Path, stem: str) -> Iterator[str]:
-    for ending, how in FORMATS.items():
+def _save(figure: Figure, folder: Path, stem: str, formats: Iterable[str]) -> Iterator[str]:
+    for ending in formats:
         name = f"{stem}.{ending}"
-        figure.savefig(folder / name, **how)
+        figure.savefig(folder / name, **FORMATS[ending])
         figure.set_layout_engine("none")  # everything has its place now
         yield name

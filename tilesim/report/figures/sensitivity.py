@@ -10,7 +10,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from tilesim.printable import counted
-from tilesim.report.figures.style import TALLEST_INCHES, WIDTH_INCHES, colour, key, label, name_rows
+from tilesim.report.figures.style import TALLEST_INCHES, colour, key, label, name_rows, width_inches
 from tilesim.report.sensitivity import (
     MEASURES,
     Measure,
@@ -43,7 +43,7 @@ def draw(document: SensitivityDocument) -> Figure:
     effective = [(key, steps) for key, steps in by_key(document) if matters(steps)]
     shown, left_out = _that_fit(effective)
     rows = [(key, step) for key, steps in shown for step in steps]
-    figure = Figure(figsize=(WIDTH_INCHES, FRAME_INCHES + STEP_INCHES * max(1, len(rows))))
+    figure = Figure(figsize=(width_inches(), FRAME_INCHES + STEP_INCHES * max(1, len(rows))))
     panels = figure.subplots(1, len(MEASURES), sharey=True)
     for axes, measure in zip(panels, MEASURES, strict=True):
         _bars(axes, measure, [ratio(step, measure) for _, step in rows])

@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.printable import printable
+from tilesim.report.figures.layout import PLAIN
 from tilesim.report.words import ending
 
 if TYPE_CHECKING:
@@ -20,8 +21,6 @@ if TYPE_CHECKING:
 
 Picture = NDArray[np.float64]
 
-WIDTH_INCHES = 7.16
-"""Both columns of a paper of two."""
 TALLEST_INCHES = 9.2
 SETTINGS: Mapping[Any, Any] = {
     "axes.edgecolor": "#68717c",
@@ -38,6 +37,7 @@ SETTINGS: Mapping[Any, Any] = {
     "legend.fontsize": 6.5,
     "legend.frameon": False,
     "patch.linewidth": 0,
+    "pdf.fonttype": 42,  # whole fonts: what publishers ask for
     "svg.fonttype": "none",
     "svg.hashsalt": "tilesim",
     "text.parse_math": False,  # a dollar sign in a layer's name is a dollar sign
@@ -56,12 +56,12 @@ def colour(name: str) -> str:
 
 @cache
 def _colours() -> dict[str, str]:
-    """Those for a white background: the first of each in the page's style sheet."""
+    """Those for a white background, which stand first in the page's style sheet; some are called as another is."""
     sheet = (files("tilesim.report.page") / "base.css").read_text(encoding="utf-8")
-    colours: dict[str, str] = {}
-    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6})\s*;", sheet):
-        colours.setdefault(name, value)
-    return colours
+    said: dict[str, str] = {}
+    for name, value in re.findall(r"--([\w-]+):\s*(#[0-9a-fA-F]{6}|var\(--[\w-]+\))\s*;", sheet):
+        said.setdefault(name, value)
+    return {name: said[value[6:-1]] if value.startswith("var") else value for name, value in said.items()}
 
 
 def rgb(colours: Sequence[str]) -> Picture:
@@ -105,6 +105,7 @@ def label(name: str, width: int = 34) -> str:
 def cycles_axis(axes: Any, cycles: int, clock_hz: int) -> None:
     """An x-axis in cycles of the run, with the time that it takes."""
     axes.set_xlim(0, cycles)
+    axes.locator_params(axis="x", nbins=4 if is_narrow() else 8)
     axes.xaxis.set_major_formatter(lambda value, _: f"{int(value):,}")
     axes.set_xlabel(f"cycle of the run (1,000 cycles = {1e9 / clock_hz:,.3g} µs)")
 
@@ -142,7 +143,20 @@ def name_rows(axes: Any, names: Sequence[str], middle: float = 0.0) -> None:
     axes.tick_params(axis="y", length=0)
 
 
-def key(figure: Figure, handles: Sequence[Artist] | None = None) -> None:
-    """Say above a figure what its colours mean: ``handles``, or whatever was drawn with a label."""
+def width_inches() -> float:
+    """How wide a figure is, as :func:`tilesim.report.figures.save.save_each` was told."""
+    import matplotlib as mpl
+
+    return float(mpl.rcParams["figure.figsize"][0])
+
+
+def is_narrow() -> bool:
+    """Whether a figure is for one column."""
+    return width_inches() < PLAIN.width_inches
+
+
+def key(figure: Figure, handles: Sequence[Artist] | None = None, most: int = 5) -> None:
+    """Say above a figure what its colours mean: ``handles``, or whatever was drawn with a label, ``most`` in a line."""
     place: Any = "outside upper center"
-    figure.legend(handles=handles, loc=place, ncols=5, handlelength=1, columnspacing=1.2)
+    columns = -(-most // 2) if is_narrow() else most
+    figure.legend(handles=handles, loc=place, ncols=columns, handlelength=1.2, columnspacing=1.2)

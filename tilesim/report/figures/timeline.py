@@ -44,7 +44,7 @@ def draw(statistics: RunStatistics, trace: Trace) -> Figure:
     """For each pixel column the exact share of each kind."""
     shown = shares(statistics, trace, BINS)
     rows = len(shown.rows)
-    figure = Figure(figsize=(style.WIDTH_INCHES, min(style.TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
+    figure = Figure(figsize=(style.width_inches(), min(style.TALLEST_INCHES, 0.9 + ROW_INCHES * rows)))
     axes = figure.add_subplot()
     colours, idle = [style.colour(kind) for kind in shown.kinds], style.colour("idle")
     picture = style.stacked_shares(shown.fractions, colours, idle, PIXELS)

@@ -5,10 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from tilesim.errors import InputError
 from tilesim.registry import description_of
 from tilesim.report.analysis.batching import DEFINITION
 from tilesim.report.comparison import COMPUTING, WAITING, ComparedBatches, ComparedRun, ComparisonDocument
+from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection, page
+from tilesim.report.page.timeline_pair import timeline_pair
 from tilesim.report.tracks import words
 from tilesim.report.words import action_words, cause_words, energy_text, kind_words, short_name
 from tilesim.units import format_bytes, format_seconds
@@ -24,17 +27,24 @@ LEAST_SHARE = 0.01
 """Of a run's energy, for an action to be listed."""
 
 
-def comparison_page(document: ComparisonDocument) -> str:
-    """The whole page of a comparison, as HTML."""
+def comparison_page(document: ComparisonDocument, traced: Sequence[SavedRun] = ()) -> str:
+    """The whole page of a comparison, as HTML; with a timeline of the first two of its runs if they are given, traced.
+
+    Raises:
+        InputError: they are not as many as the comparison has runs.
+    """
     runs = document["runs"]
     title = f"{document['network']}: {len(runs)} runs compared"
     subtitle = f"{', '.join(run['name'] for run in runs)}, as tilesim simulated them; the first is {runs[0]['name']}"
-    return page(title, subtitle, sections(document))
+    return page(title, subtitle, sections(document, traced))
 
 
-def sections(document: ComparisonDocument) -> list[PageSection]:
-    """The runs in figures, where the difference comes from, and the same layer by layer."""
+def sections(document: ComparisonDocument, traced: Sequence[SavedRun] = ()) -> list[PageSection]:
+    """The runs in figures, where the difference comes from, the runs on one axis, and the difference layer by layer."""
     runs = document["runs"]
+    if traced and len(traced) != len(runs):
+        raise InputError(f"the runs must be the {len(runs)} of the comparison, not {len(traced)}")
+    both = timeline_pair(dict(zip((run["name"] for run in runs), traced, strict=False)))
     shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
     figures = {
         "runs": [_in_words(run) for run in runs],
@@ -48,6 +58,7 @@ def sections(document: ComparisonDocument) -> list[PageSection]:
         _section("compare", "Runs", shared | figures),
         *([_batching(runs)] if any(run["batching"] for run in runs) else []),
         _section("compare_causes", "Where the difference comes from", shared | causes),
+        *([both] if both else []),
         _section("compare_layers", "Layer by layer", shared | layers),
     ]
 

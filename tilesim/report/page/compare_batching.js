@@ -11,7 +11,7 @@ tilesim.section("compare_batching", async (root, data) => {
     picture(data.runs), element("div", { class: "wide" }, table(data)), element("p", { class: "muted definition" }, data.definition));
 });
 
-const hue = (run) => `var(--master-${run.number % 8})`;
+const hue = (run) => `var(--series-${run.number % 8})`;
 
 function picture(runs) {
   const bottom = HEIGHT - EDGE.bottom;

@@ -52,10 +52,10 @@ function heatMap(root, shown) {
   const draw = () => drawHeat(state);
   root.append(
     element("h3", {}, "Links over time"),
-    chooser(state, draw), canvas,
+    chooser(state, draw), canvas, ...noticed(shown.data.findings),
     ...shown.data.definitions.map((words) => element("p", { class: "definition" }, words)),
     element("p", { class: "definition" }, "Click a cell to see its cycles in the timeline, a bus to fold or unfold it. A bus stands for the mean of its links. Colours are stronger than in proportion (the share to the power 0.4), so that little use is seen."),
-    busTable(shown),
+    element("div", { class: "wide" }, busTable(shown)),
   );
   listen(state, draw);
   tilesim.onTheme(draw);
@@ -101,9 +101,32 @@ function drawHeat(state) {
   const context = canvas.getContext("2d");
   context.scale(scale, scale);
   context.clearRect(0, 0, width, height);
-  const hues = Object.fromEntries(["idle", "busy", "fg", "muted", "line", "accent", "stall:credit", ...shown.data.masters.map(({ hue }) => hue)].map((name) => [name, tilesim.colour(name)]));
+  const hues = Object.fromEntries(["idle", "busy", "fg", "muted", "line", "accent", "stall:credit", ...shown.data.masters.map(({ hue }) => hue), ...shown.data.findings.flatMap(({ hues }) => hues)].map((name) => [name, tilesim.colour(name)]));
   for (const row of rows) drawRow(context, state, row, width, hues);
   drawAxis(context, shown, width, height - AXIS, hues);
+  for (const finding of shown.data.findings) drawFinding(context, finding, across(shown, width, finding.cycle), height - AXIS, hues);
+}
+
+const across = ({ data }, width, cycle) => GUTTER + ((width - GUTTER) * (cycle + 0.5)) / data.cycles;
+
+// A line through all links, on a mark that is half in the one and half in the other master's colour.
+function drawFinding(context, { hues: [first = "fg", other = first] }, x, bottom, hues) {
+  context.fillStyle = hues.fg;
+  context.fillRect(x - 0.5, 0, 1, bottom);
+  for (const [hue, side] of [[first, -1], [other, 1]]) {
+    context.fillStyle = hues[hue];
+    context.beginPath();
+    context.moveTo(x, bottom);
+    context.lineTo(x + side * 6, bottom + 9);
+    context.lineTo(x, bottom + 9);
+    context.fill();
+  }
+}
+
+function noticed(findings) {
+  const show = ({ cycle }) => showWindow(cycle - 16, cycle + 16);
+  const line = (finding) => element("li", {}, ...finding.hues.map(swatchOf), element("button", { type: "button", class: "plain", title: "Show it in the timeline", click: () => show(finding) }, finding.words));
+  return findings.length ? [element("ul", { class: "findings" }, ...findings.map(line))] : [];
 }
 
 function drawRow(context, state, row, width, hues) {
@@ -249,6 +272,7 @@ function describe(shown, { row, bin }) {
     title,
     line(`cycles ${number(shown.edges[bin])} to ${number(shown.edges[bin + 1])}`),
     ...["carrying", "waiting"].map((what) => line(`${what} in ${number(cell[what])} of ${number(cell.room)} (${percent(cell[what] / cell.room)})`)),
+    ...shown.data.findings.filter(({ cycle }) => shown.edges[bin] <= cycle && cycle < shown.edges[bin + 1]).map(({ words, hues }) => line(...hues.map(swatchOf), words)),
     ...cell.masters.map(({ words, hue, cycles }) => line(swatchOf(hue), `${words}: ${number(cycles)}`)),
   ];
 }

@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
+from tilesim.findings import sentence
+from tilesim.printable import printable
 from tilesim.report.analysis.contention import (
     DEFINITION,
     MASTERS_DEFINITION,
     KindAccount,
     Occupancy,
     accounts,
-    master_words,
     occupancy,
 )  # fmt: skip
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
-from tilesim.report.tracks import kind_of, stacked, track_words
+from tilesim.report.tracks import kind_of, master_hue, master_words, masters_of, stacked, track_words
+from tilesim.statistics import RunStatistics
 
 UNRECORDED = "There is no trace of this run: record one with `tilesim run ... --trace` to see its links over time."
 PARTLY = (
@@ -40,10 +43,10 @@ def contention(run: SavedRun) -> PageSection:
         return PageSection("contention", "Contention", data)
     occupied = occupancy(statistics, run.trace)
     columns = {name: getattr(occupied, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
-    return PageSection("contention", "Contention", {**data, **_links(occupied)}, columns)
+    return PageSection("contention", "Contention", {**data, **_links(statistics, occupied)}, columns)
 
 
-def _links(occupied: Occupancy) -> dict[str, Any]:
+def _links(run: RunStatistics, occupied: Occupancy) -> dict[str, Any]:
     missing, everything = int((occupied.expected - occupied.carried.sum(axis=1)).sum()), int(occupied.expected.sum())
     return {
         "links": [
@@ -54,9 +57,19 @@ def _links(occupied: Occupancy) -> dict[str, Any]:
             {"words": master_words(track), "hue": hue}
             for track, hue in zip(occupied.masters, occupied.hues, strict=True)
         ],
+        "findings": [*_findings(run)],
         "definitions": [DEFINITION, *([MASTERS_DEFINITION] if occupied.masters else [])],
         "note": "" if occupied.complete else PARTLY.format(missing=missing, all=everything),
     }
+
+
+def _findings(run: RunStatistics) -> Iterator[dict[str, Any]]:
+    """What the run noticed in a cycle of its own, in the colours of the masters that had to do with it."""
+    numbers = masters_of(run)
+    for finding in run.get("findings", ()):
+        if finding.get("section") == "run" and "cycle" in finding:
+            hues = [master_hue(numbers[name]) for name in finding.get("masters", ()) if name in numbers]
+            yield {"cycle": finding["cycle"], "words": printable(sentence(finding)), "hues": hues}
 
 
 def _account(account: KindAccount) -> dict[str, Any]:

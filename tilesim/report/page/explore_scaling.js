@@ -23,7 +23,7 @@ tilesim.section("explore_scaling", async (root, data) => {
     words.textContent = shown.verdict;
     const label = axis ? all.wordsOf(shown.k, [axis]) : shown.network;
     charts.replaceChildren(chart(shown, others, speedUp), chart(shown, others, efficiency));
-    legend.replaceChildren(...(others.length ? [lineKey(label, null, "accent"), ...others.map((other, k) => lineKey(other.label, DASHES[k], `master-${k % 8}`))] : []));
+    legend.replaceChildren(...(others.length ? [lineKey(label, null, "accent"), ...others.map((other, k) => lineKey(other.label, DASHES[k], `series-${k % 8}`))] : []));
     body.replaceChildren(...shown.chips.map((chip, k) => row(shown, chip, k)));
   }
 
@@ -72,8 +72,8 @@ function chart(series, others, what) {
     svg("path", { class: "ideal", d: path(ideal) }),
     svg("text", { class: "muted", x: ideal.at(-1)[0] - (what === efficiency ? 0 : 16), y: ideal.at(-1)[1] + (what === efficiency ? 16 : 4), "text-anchor": "end" }, "ideal"),
     ...kneeMark(series, place, bottom),
-    ...others.map((other, k) => svg("path", { class: "other", d: path(other.chips.map(place)), style: `stroke: var(--master-${k % 8}); stroke-dasharray: ${DASHES[k]}` })),
-    ...others.flatMap((other, k) => other.chips.map((chip) => dot(other, chip, place(chip), `fill: var(--master-${k % 8})`, 3))),
+    ...others.map((other, k) => svg("path", { class: "other", d: path(other.chips.map(place)), style: `stroke: var(--series-${k % 8}); stroke-dasharray: ${DASHES[k]}` })),
+    ...others.flatMap((other, k) => other.chips.map((chip) => dot(other, chip, place(chip), `fill: var(--series-${k % 8})`, 3))),
     svg("path", { class: "curve", d: path(series.chips.map(place)) }),
     ...series.chips.map((chip) => dot(series, chip, place(chip), "fill: var(--accent)", 4.5)));
 }

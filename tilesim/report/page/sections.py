@@ -11,14 +11,19 @@ import numpy as np
 
 from tilesim.errors import InputError
 from tilesim.report.analysis import batching, stall_free
+from tilesim.report.analysis.bottleneck import verdict
 from tilesim.report.analysis.layers import beside, causes, costs, definitions, layers, total
 from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
+from tilesim.report.page.findings import findings
+from tilesim.report.page.floorplan import floorplan
 from tilesim.report.page.instructions import instructions
+from tilesim.report.page.matrix import matrix
+from tilesim.report.page.path import path
 from tilesim.report.page.timeline import timeline
-from tilesim.report.words import cause_words
+from tilesim.report.words import cause_words, end_words
 from tilesim.statistics import RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
@@ -36,7 +41,10 @@ def report(run: SavedRun) -> str:
     """
     statistics = run.statistics
     title = f"{statistics['network']} on {statistics['topology']}"
-    subtitle = f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them"
+    ended = f"; the run {end_words(statistics['end'])}" if "end" in statistics else ""
+    subtitle = (
+        f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them{ended}"
+    )
     try:
         return page(title, subtitle, sections(run))
     except InputError as error:
@@ -50,14 +58,21 @@ def sections(run: SavedRun) -> list[PageSection]:
 
 
 def overview(run: SavedRun) -> PageSection:
-    """The figures that every run has, each with its name and what it means."""
+    """What the run is bound by, and the figures that every run has, each with its name and what it means."""
     figures = [{"name": name, "value": value, "meaning": meaning} for name, value, meaning in _figures(run.statistics)]
-    return PageSection("overview", "Overview", figures)
+    found = verdict(run)
+    bottleneck = found and {
+        "sentences": found.sentences, "from": found.cycles.start, "to": found.cycles.stop, "track": found.track,
+    }  # fmt: skip
+    return PageSection("overview", "Overview", {"verdict": bottleneck, "figures": figures})
 
 
 def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
     """Cycles, time, rate, use of the MACs, and the largest cost."""
     whose = "one inference" if run["inferences"] == 1 else f"the first of {run['inferences']:,} inferences"
+    if "end" in run:
+        yield "cycles", f"{run['cycles']:,}", f"up to where the run stood: it {end_words(run['end'])}"
+        return
     yield "cycles", f"{run['cycles']:,}", "from the first activation in to the last output out"
     yield "latency", format_seconds(run["latency_us"] / 1e6), f"{whose} at {format_hertz(run['clock_hz'])}"
     yield "loading", f"{run['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"
@@ -155,6 +170,17 @@ def stall_free_table(run: SavedRun) -> PageSection | None:
 
 
 SECTIONS: tuple[Callable[[SavedRun], PageSection | None], ...] = (
-    overview, timeline, instructions, batches, contention, layer_table, roofline, stall_free_table,
-)  # fmt: skip
+    findings,
+    overview,
+    timeline,
+    path,
+    floorplan,
+    instructions,
+    matrix,
+    contention,
+    batches,
+    layer_table,
+    roofline,
+    stall_free_table,
+)
 """Each makes a section out of a run, if it has anything to say of it."""

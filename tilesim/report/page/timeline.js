@@ -1,92 +1,40 @@
-// The picture: its elements, what it shows, and what it can be told to show. timeline_hands.js tells it.
+// The picture: what it shows, and what it can be told to show. timeline_frame.js makes it, timeline_hands.js tells it.
 
-const HINT = "Point at a span to read about it; click it to keep it here.";
-const KEYS = "arrows move, + and \u2212 zoom, Home shows the whole run and then its loading too, n and p go to the next and the previous span, z fills the picture with it, Enter follows what released a stall, / searches, Esc lets go";
+const SETTLING_MS = 100; // without a change, until the picture counts as settled
+const LEAST_ROWS = 12;
+const AROUND = 150; // CSS pixels of a window that the picture leaves to what is around it
 
 class Timeline {
-  constructor(root, data, spans, rows) {
-    Object.assign(this, { root, data, spans, rows, search: null, walk: null, selected: -1, cursor: null, pending: false });
+  constructor(root, data, spans, path) {
+    Object.assign(this, { root, data, spans, path, search: null, walk: null, selected: -1, cursor: null, followed: null, pending: false });
+    this.rows = new Rows(spans, data);
     this.frames = { count: 0, milliseconds: 0 };
     this.view = new View(data.cycles, spans.earliest, spans.latest);
-    this.build();
+    this.findings = new Findings(this, data.findings);
+    framed(this);
     this.painter = new Painter(this.canvas, spans.kinds);
+    this.findings.begin();
+    this.refold();
+    this.address = new Address(this);
     this.attend();
-    this.relabel();
-    this.resize();
+    if (this.address.restore()) document.getElementById("timeline").scrollIntoView({ behavior: "instant" });
   }
 
-  // ---- elements
-
-  build() {
-    const { element } = tilesim;
-    const button = (words, act, label) => element("button", { type: "button", click: act, "aria-label": label || words }, words);
-    this.query = element("input", { type: "search", placeholder: "unit, instruction or layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 26 });
-    this.found = element("span", { class: "muted", role: "status" });
-    const tools = element("div", { class: "tools" }, this.query, this.found, element("span", { class: "gap" }),
-      button("Whole run", () => this.home()), button("+", () => this.zoom(0.5), "zoom in"), button("\u2212", () => this.zoom(2), "zoom out"),
-      button("Fold all", () => this.foldAll(true)), button("Unfold all", () => this.foldAll(false)));
-    this.top = element("canvas", { class: "top", "aria-hidden": "true" });
-    this.head = new Header(this.top, this.data.lanes);
-    const nanoseconds = tilesim.number(Number((1e9 / this.data.clock_hz).toPrecision(4)));
-    const titles = element("div", { class: "titles", style: `height: ${this.head.height}px` }, element("span", {}, this.head.depth ? "layers" : ""), element("span", {}, `cycles of ${nanoseconds} ns`, element("span", { class: "busy" }, "busy")));
-    this.labels = element("div", { class: "labels" });
-    this.canvas = element("canvas", {});
-    this.over = element("canvas", { class: "over" });
-    this.plot = element("div", { class: "plot" }, this.canvas, this.over);
-    this.scroller = element("div", { class: "scroller", tabindex: "0", role: "application", "aria-label": `timeline of ${this.spans.tracks.length} units and links; ${KEYS}`, "aria-describedby": "timeline-details" }, this.labels, this.plot);
-    this.line = element("output", { id: "timeline-details", "aria-live": "polite" }, HINT);
-    this.copy = button("Copy", () => this.copied());
-    this.copy.hidden = true;
-    const note = this.data.note && element("p", { class: "note" }, this.data.note);
-    this.root.append(...[note].filter(Boolean), tools, this.legend(), element("div", { class: "lanes" }, titles, this.top), this.scroller, element("div", { class: "details" }, this.line, this.copy), this.definitions());
-  }
-
-  everyKind() {
-    return [...this.spans.kinds, { kind: "idle", ...this.data.idle }];
-  }
-
-  legend() {
-    const { element } = tilesim;
-    const entries = this.everyKind().map(({ kind, words, sentence }) => {
-      const entry = element("span", { tabindex: "0" }, swatch(kind), words);
-      tilesim.tip(entry, () => [sentence]);
-      return entry;
-    });
-    return element("div", { class: "legend", "aria-label": "legend" }, ...entries);
-  }
-
-  definitions() {
-    const { element } = tilesim;
-    const terms = this.everyKind().map(({ kind, words, sentence }) => element("div", {}, element("dt", {}, swatch(kind), words), element("dd", {}, sentence)));
-    return element("details", {}, element("summary", {}, "How to read it, and the keys"),
-      element("p", {}, "A row is a unit or a link of a bus; a group's row is the sum of its tracks. Each column of pixels is coloured with the exact share of its cycles that each kind takes, busy at the bottom; what is left is idle. \u201cBusy\u201d beside a name is its share of the cycles shown. Cycles count from the beginning of the run, and \u201cto\u201d is the one after the last; the loading of parameters before it has negative ones, and is paler. The dashed arrow leads from a stall to what released it."),
-      element("p", {}, `The wheel zooms, dragging moves; ${KEYS}.`), element("dl", {}, ...terms));
-  }
-
-  // The names beside the rows.
-  relabel() {
-    const { element } = tilesim;
-    const { shown } = this.rows;
-    this.labels.replaceChildren(...shown.map((row) => {
-      row.busy = element("span", { class: "busy" });
-      const found = row.tracks.some((track) => this.search?.tracks.has(track)) ? " found" : "";
-      if (!row.isGroup) return element("div", { class: `label${found}`, title: row.path }, element("span", { class: "name" }, row.name), row.busy);
-      const folded = row.group.folded;
-      const name = element("span", { class: "name" }, `${folded ? "\u25b8" : "\u25be"} ${row.name}`);
-      return element("button", { type: "button", class: `label group${found}`, "aria-expanded": String(!folded), click: () => this.fold(row.group) }, name, row.busy);
-    }));
-    this.labels.style.height = `${shown.length * ROW}px`;
-    this.redraw();
+  // Rows that there are, of pinned tracks and all others.
+  get rowCount() {
+    return this.rows.pins.length + this.rows.shown.length;
   }
 
   resize() {
     this.ratio = window.devicePixelRatio || 1;
     this.width = Math.max(50, this.plot.clientWidth);
-    this.height = Math.min(this.rows.shown.length * ROW, Math.max(12 * ROW, window.innerHeight - this.head.height - 150));
+    const around = this.head.height + this.counters.height + AROUND;
+    this.height = Math.min(this.rowCount * ROW, Math.max((LEAST_ROWS + this.rows.pins.length) * ROW, window.innerHeight - around));
     this.scroller.style.height = `${this.height}px`;
     this.plot.style.height = `${this.height}px`;
+    this.counterRow.hidden = !this.counters.height;
     this.painter.resize(this.width, this.height, this.ratio);
-    Object.assign(this.over, { width: this.canvas.width, height: this.canvas.height });
+    Object.assign(this.marks.canvas, { width: this.canvas.width, height: this.canvas.height });
     this.redraw();
   }
 
@@ -103,28 +51,36 @@ class Timeline {
 
   draw() {
     const begun = performance.now();
-    this.visible = this.painter.paint(this.rows.shown, this.view, this.scroller.scrollTop, this.search);
+    this.visible = this.painter.paint(this.rows.shown, this.rows.pins, this.view, this.scroller.scrollTop, this.search);
     this.drawAround();
     this.frames.count++;
     this.frames.milliseconds += performance.now() - begun;
-    clearTimeout(this.settled);
-    this.settled = setTimeout(() => this.showBusy(), 80);
+    this.changed();
   }
 
   // What changes with the pointer and the selection, too.
   drawAround() {
-    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, this.cursor);
-    this.drawOver();
+    const { cursor, range, findings } = this;
+    this.head.paint(this.view, this.painter.palette, this.width, this.ratio, { cursor: cursor ?? this.followed, range: range.chosen, picked: findings.picked });
+    this.counters.paint(this.view, this.painter.palette, this.width, this.ratio, cursor ?? this.followed);
+    this.marks.paint();
   }
 
-  // The share of busy cycles beside each name that shows.
-  showBusy() {
-    const first = Math.max(0, Math.floor(this.scroller.scrollTop / ROW));
-    const busy = this.spans.kinds.findIndex(({ kind }) => kind === "busy");
-    for (const row of this.rows.shown.slice(first, first + this.visible + 1)) {
-      const share = busy < 0 ? 0 : row.mix(this.view.from, this.view.to)[busy];
-      row.busy.textContent = share ? tilesim.percent(share) : "\u2013";
-    }
+  changed() {
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settle(), SETTLING_MS);
+  }
+
+  // Names, shares, the address and the other sections follow when nothing moves.
+  settle() {
+    if (this.rows.lead(this.view.from, this.view.to)) this.redraw();
+    this.labels.shares();
+    this.counters.label();
+    this.address.write();
+    const { from, to } = this.view;
+    if (this.told?.from === from && this.told?.to === to) return;
+    this.told = { from, to };
+    tilesim.emit("visible", { from, to });
   }
 
   x(cycle) {
@@ -135,56 +91,14 @@ class Timeline {
     return this.view.from + (x / this.width) * this.view.width;
   }
 
-  y(span) {
-    return this.rows.indexOf(this.spans.trackOf(span)) * ROW - this.scroller.scrollTop + 1;
-  }
-
-  // The hairline under the pointer, the selected span, and the arrow to what released it. A canvas without anything on it
-  // would be laid over the other in every frame all the same.
-  drawOver() {
-    this.over.hidden = this.cursor === null && this.selected < 0;
-    if (this.over.hidden) return;
-    const context = this.over.getContext("2d");
-    context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    context.clearRect(0, 0, this.width, this.height);
-    context.strokeStyle = context.fillStyle = this.painter.palette.accent;
-    if (this.cursor !== null) {
-      context.globalAlpha = 0.5;
-      context.fillRect(this.x(this.cursor), 0, 1 / this.ratio, this.height);
-      context.globalAlpha = 1;
-    }
-    if (this.selected < 0) return;
-    this.outline(context, this.selected);
-    const releasing = this.spans.released_by[this.selected];
-    if (releasing < 0) return;
-    this.outline(context, releasing);
-    this.arrow(context, this.selected, releasing);
-  }
-
-  outline(context, span) {
-    const left = this.x(this.spans.starts[span]);
-    const width = Math.max(2, this.x(this.spans.endOf(span)) - left);
-    context.lineWidth = 2;
-    context.strokeRect(left, this.y(span) - 1, width, BAR + 2);
-  }
-
-  // From the end of a stall to the end of the span that released it.
-  arrow(context, stall, releasing) {
-    const [x0, y0] = [this.x(this.spans.endOf(stall)), this.y(stall) + BAR / 2];
-    const [x1, y1] = [this.x(this.spans.endOf(releasing)), this.y(releasing) + BAR / 2];
-    const bend = Math.max(24, Math.min(90, Math.abs(y1 - y0) / 3));
-    context.lineWidth = 1.5;
-    context.setLineDash([5, 3]);
-    context.beginPath();
-    context.moveTo(x0, y0);
-    context.bezierCurveTo(x0 + bend, y0, x1 + bend, y1, x1 + 3, y1);
-    context.stroke();
-    context.setLineDash([]);
-    context.beginPath();
-    context.moveTo(x1 + 1, y1);
-    context.lineTo(x1 + 10, y1 - 5);
-    context.lineTo(x1 + 10, y1 + 5);
-    context.fill();
+  // Where the bar of a track begins; null if it has no row, or (unless anywhere) one that is scrolled away.
+  y(track, anywhere = false) {
+    const pinned = this.rows.pins.findIndex((row) => row.track === track);
+    if (pinned >= 0) return pinned * ROW + 1;
+    const index = this.rows.indexOf(track);
+    const band = this.rows.pins.length * ROW;
+    const y = band + index * ROW - this.scroller.scrollTop + 1;
+    return index < 0 || (!anywhere && (y < band || y > this.height)) ? null : y;
   }
 
   // ---- moving
@@ -209,55 +123,41 @@ class Timeline {
     this.redraw();
   }
 
-  fold(group) {
-    this.rows.fold(group, !group.folded);
-    this.refold();
-    this.labels.children[this.rows.shown.findIndex((row) => row.isGroup && row.group === group)].focus();
-  }
-
-  foldAll(folded) {
-    this.rows.foldAll(folded);
-    this.refold();
-  }
-
-  refold() {
-    this.relabel();
-    this.resize();
-  }
-
   // Unfolds and scrolls to a track.
   scrollTo(track) {
     const before = this.rows.shown.length;
     const index = this.rows.reveal(track);
     if (this.rows.shown.length !== before) this.refold();
-    const [top, room] = [index * ROW, this.height - ROW];
-    if (top < this.scroller.scrollTop || top > this.scroller.scrollTop + room) this.scroller.scrollTop = Math.max(0, top - room / 2);
+    const [top, room] = [index * ROW, this.height - (this.rows.pins.length + 1) * ROW];
+    if (!this.rows.isPinned(track) && (top < this.scroller.scrollTop || top > this.scroller.scrollTop + room)) this.scroller.scrollTop = Math.max(0, top - room / 2);
     this.redraw();
     return index;
   }
 
   // Shows a span: its row, and its cycles if they don't show, or are too few to see.
-  goTo(span) {
+  goTo(span, quiet = false) {
     this.scrollTo(this.spans.trackOf(span));
     const [start, end, { from, to, width }] = [this.spans.starts[span], this.spans.endOf(span), this.view];
     const middle = (start + end) / 2;
     const wanted = this.x(end) - this.x(start) < 4 ? Math.max((end - start) * 40, 60) : width;
     if (start < from || end > to || wanted !== width) this.show(middle - wanted / 2, middle + wanted / 2);
-    this.select(span);
+    this.select(span, quiet);
   }
 
-  select(span) {
+  // quiet: whoever asked for it knows.
+  select(span, quiet = false) {
     this.selected = span;
     this.line.textContent = span >= 0 ? details(this.spans, span) : HINT;
     this.copy.hidden = span < 0;
+    this.chain.selected(span);
     this.redraw();
+    const label = span >= 0 ? this.spans.whats[this.spans.what[span]] : "";
+    if (label && !quiet) tilesim.emit("instruction", { label });
   }
 
-  // From a stall to what released it.
+  // From a stall to what released it, and on.
   follow() {
-    const releasing = this.selected >= 0 ? this.spans.released_by[this.selected] : -1;
-    if (releasing >= 0) this.goTo(releasing);
-    return releasing >= 0;
+    return this.chain.step();
   }
 
   beside(forward) {
@@ -270,6 +170,74 @@ class Timeline {
     if (this.selected < 0) return;
     const cycles = this.spans.cycles[this.selected];
     this.show(this.spans.starts[this.selected] - cycles * 0.1, this.spans.endOf(this.selected) + cycles * 0.1);
+  }
+
+  rangeHere() {
+    const { selected, spans, view } = this;
+    this.range.set(...(selected >= 0 ? [spans.starts[selected], spans.endOf(selected)] : [Math.ceil(view.from), Math.floor(view.to)]));
+    this.range.settle();
+  }
+
+  // ---- rows
+
+  fold(group) {
+    this.rows.fold(group, !group.folded);
+    this.refold();
+    this.rows.shown.find((row) => row.isGroup && row.group === group).label.focus();
+  }
+
+  foldAll(folded) {
+    this.rows.foldAll(folded);
+    this.refold();
+  }
+
+  sort(byShare) {
+    this.rows.byShare = byShare;
+    this.rows.list();
+    this.refold();
+  }
+
+  toggleIdle() {
+    this.rows.withIdle = !this.rows.withIdle;
+    this.rows.list();
+    this.refold();
+  }
+
+  toggleCounters() {
+    this.counters.hidden = !this.counters.hidden;
+    this.refold();
+  }
+
+  togglePath() {
+    if (!this.path) return;
+    this.path.isShown = !this.path.isShown;
+    this.refold();
+  }
+
+  pin(track) {
+    this.rows.pin(track);
+    this.refold();
+  }
+
+  // The track of the row that the pointer is over, or of the selected span.
+  pinHere(row) {
+    const track = row ? row.track : this.selected >= 0 ? this.spans.trackOf(this.selected) : -1;
+    if (track >= 0) this.pin(track);
+  }
+
+  refold() {
+    this.rows.lead(this.view.from, this.view.to);
+    this.labels.fill();
+    this.buttons();
+    this.resize();
+  }
+
+  buttons() {
+    const pressed = (node, is) => node.setAttribute("aria-pressed", String(is));
+    pressed(this.idleButton, this.rows.withIdle);
+    pressed(this.counterButton, !this.counters.hidden);
+    pressed(this.pathButton, Boolean(this.path?.isShown));
+    this.order.value = this.rows.byShare ? "share" : "name";
   }
 
   async copied() {
@@ -288,7 +256,8 @@ class Timeline {
     this.search = searched(this.spans, this.rows, query);
     this.walk = this.search && hitsOf(this.spans, this.search);
     this.found.textContent = searchWords(this.search);
-    this.relabel();
+    this.labels.fill();
+    this.redraw();
   }
 
   nextHit() {
@@ -299,14 +268,8 @@ class Timeline {
       ({ value, done } = this.walk.next());
     }
     if (done) return;
-    if (value.span === undefined) this.flash(this.scrollTo(value.track));
+    if (value.span === undefined) this.labels.flash(this.scrollTo(value.track));
     else this.goTo(value.span);
-  }
-
-  flash(index) {
-    const label = this.labels.children[index];
-    label.classList.add("flash");
-    setTimeout(() => label.classList.remove("flash"), 1200);
   }
 
   // ---- asked from elsewhere
@@ -317,11 +280,33 @@ class Timeline {
       this.painter.recolour();
       this.redraw();
     });
+    const track = (name) => this.spans.tracks.indexOf(name);
     tilesim.on("window", ({ from, to }) => this.shown(() => this.show(from, to)));
-    tilesim.on("track", ({ name }) => {
-      const track = this.spans.tracks.indexOf(name);
-      if (track >= 0) this.shown(() => this.flash(this.scrollTo(track)));
+    tilesim.on("track", ({ name }) => track(name) >= 0 && this.shown(() => this.labels.flash(this.scrollTo(track(name)))));
+    tilesim.on("span", (asked) => track(asked.track) >= 0 && this.shown(() => this.goToCycle(track(asked.track), asked.cycle)));
+    tilesim.on("instruction", ({ label }) => this.instruction(label));
+    tilesim.on("cursor", (asked) => {
+      this.followed = asked ? asked.cycle : null;
+      this.drawAround();
     });
+  }
+
+  goToCycle(track, cycle) {
+    const span = this.spans.at(track, cycle);
+    if (span >= 0) return this.goTo(span);
+    this.scrollTo(track);
+    this.select(-1);
+    if (cycle < this.view.from || cycle >= this.view.to) this.show(cycle - this.view.width / 2, cycle + this.view.width / 2);
+  }
+
+  // The first span of an instruction, unless one of its spans is what is selected.
+  instruction(label) {
+    const { spans, selected } = this;
+    if (selected >= 0 && spans.whats[spans.what[selected]] === label) return;
+    const hits = Uint8Array.from(spans.whats, (name) => (name === label ? 1 : 0));
+    const span = following(spans, { hits }, -1);
+    if (span < 0) return;
+    this.goTo(span, true);
   }
 
   shown(act) {
@@ -332,15 +317,12 @@ class Timeline {
 
 tilesim.section("timeline", async (root, data, columns) => {
   if (data.missing) return void root.append(tilesim.element("p", {}, data.missing));
-  const say = tilesim.sayIn(root);
+  axis.ticks_hz = data.ticks_hz || 0;
   const spans = new Spans(data, columns);
-  const rows = new Rows(spans, data.groups);
-  for (const [k, head] of rows.heads.entries()) {
-    if (spans.count > 100000) await say(`adding up groups: ${k + 1} of ${rows.heads.length}`);
-    head.series.length;
-  }
+  if (spans.count > 100000) await tilesim.sayIn(root)("adding up what buses carry");
+  const path = await pathOf();
   root.replaceChildren();
   // Also for whoever tries things in the browser's console.
-  tilesim.timeline = new Timeline(root, data, spans, rows);
+  tilesim.timeline = new Timeline(root, data, spans, path);
   new Hands(tilesim.timeline);
 });

@@ -3,21 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.registry import description_of
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
-from tilesim.report.tracks import accounts_of, groups, kind_of, stacked
-from tilesim.report.words import cause_words, kind_words, short_name
+from tilesim.report.page.timeline_findings import hues_of, marks
+from tilesim.report.page.timeline_tracks import active_cycles, tracks_data
+from tilesim.report.tracks import accounts_of, kind_of, stacked
+from tilesim.report.words import cause_words, kind_word, kind_words, short_name
 from tilesim.sim.trace.trace import Trace
-from tilesim.statistics import LayerStatistics, RunStatistics, UnitStatistics
+from tilesim.statistics import LayerStatistics, RunStatistics
 
-PARTS = ("spans", "rows", "paint", "words", "hands")
+PARTS = (
+    *("axis", "spans", "rows", "view", "paint", "head", "counters", "marks", "words", "search", "labels"),
+    *("range", "chain", "findings", "path", "address", "frame", "hands"),
+)
 SCRIPTS = (*(f"timeline_{part}.js" for part in PARTS), "timeline.js")
 NO_TRACE = "This run was not traced: `tilesim run ... --trace --out DIR` records what every unit does when."
 
@@ -26,14 +29,15 @@ def timeline(run: SavedRun) -> PageSection:
     """The section of what every unit and every link of a bus did in which cycle."""
     if run.trace is None:
         return PageSection("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
-    tracks = (*run.trace.tracks, *_idle_tracks(run.statistics, run.trace))
+    tracks = (*run.trace.tracks, *idle_tracks(run.statistics, run.trace))
     columns = pack(run.trace, len(tracks))
-    return PageSection("timeline", "Timeline", _data(run.statistics, run.trace, tracks), columns, SCRIPTS)
+    data = {**trace_data(run.trace, tracks), **run_data(run.statistics, run.trace, tracks)}
+    return PageSection("timeline", "Timeline", data, columns, SCRIPTS)
 
 
-def _idle_tracks(run: RunStatistics, trace: Trace) -> list[str]:
+def idle_tracks(run: RunStatistics, trace: Trace) -> list[str]:
     """Units that never did anything, of which a trace has no spans."""
-    idle = {unit["track"] for unit in accounts_of(run) if not _active_cycles(unit)}
+    idle = {unit["track"] for unit in accounts_of(run) if not active_cycles(unit)}
     return sorted(idle.difference(trace.tracks))
 
 
@@ -73,19 +77,27 @@ def _ends_before(series: NDArray[Any], start: NDArray[Any], cycles: NDArray[Any]
     return before
 
 
-def _data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+def trace_data(trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+    """What the columns point at, and where they begin."""
     return {
-        "note": _note(run, trace),
-        "cycles": run["cycles"],
-        "clock_hz": run["clock_hz"],
         "origin": int(trace.start_cycle.min()) - trace.start if trace.start_cycle.size else 0,
         "tracks": tracks,
-        "groups": [asdict(group) for group in groups(tracks, description_of(run["machine"]))],
         "kinds": [{"kind": kind, **kind_of(kind)._asdict()} for kind in stacked(trace.kinds)],
         "idle": kind_of("idle")._asdict(),
         "whats": trace.whats,
         "layers": [{"name": name, "short": short_name(name)} for name in trace.layers],
+    }
+
+
+def run_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+    """What a run says of its ``tracks``, the trace's first."""
+    return {
+        "note": _note(run, trace),
+        "cycles": run["cycles"],
+        "clock_hz": run["clock_hz"],
+        **tracks_data(run, tracks),
         "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
+        "findings": marks(run, trace, hues_of(run)),
     }
 
 
@@ -95,7 +107,7 @@ def _note(run: RunStatistics, trace: Trace) -> str | None:
     inside = np.minimum(ends, run["cycles"]) - np.maximum(begins, 0)
     sums = np.bincount(trace.track, np.maximum(inside, 0), len(trace.tracks))
     traced = dict(zip(trace.tracks, sums.tolist(), strict=True))
-    accounts = {unit["track"]: _active_cycles(unit) for unit in accounts_of(run)}
+    accounts = {unit["track"]: active_cycles(unit) for unit in accounts_of(run)}
     if all(traced.get(track, 0) == cycles for track, cycles in accounts.items()):
         return None
     if not begins.size:
@@ -106,11 +118,6 @@ def _note(run: RunStatistics, trace: Trace) -> str | None:
     )
 
 
-def _active_cycles(unit: UnitStatistics) -> int:
-    """Those of its spans."""
-    return unit["busy_cycles"] + sum(unit["stall_cycles"].values())
-
-
 def _layers(layers: Sequence[LayerStatistics]) -> Iterator[dict[str, Any]]:
     """What stands in the lanes above the units: each layer from its start to its end."""
     for k, layer in enumerate(layers):
@@ -118,15 +125,15 @@ def _layers(layers: Sequence[LayerStatistics]) -> Iterator[dict[str, Any]]:
             kind, cause = kind_words(layer["kind"]), cause_words(layer["bound_by"])
             name = short_name(layer["name"])
             words = f"layer {k}, {kind}, bound by {cause}: {layer['name']}"
-            yield _lane(k, name, words, layer["start_cycle"], layer["cycles"])
+            yield _lane(k, name, kind_word(layer["kind"]), words, layer["start_cycle"], layer["cycles"])
 
 
 def _requests(run: RunStatistics) -> Iterator[dict[str, Any]]:
     """Of several inferences, whose layers' cycles are sums: each inference."""
     for k, request in enumerate(run["requests"]):
         start, name = request["start_cycle"], request["network"]
-        yield _lane(k, name, f"inference {k}, {name}", start, request["end_cycle"] - start)
+        yield _lane(k, name, "", f"inference {k}, {name}", start, request["end_cycle"] - start)
 
 
-def _lane(number: int, name: str, words: str, start: int, cycles: int) -> dict[str, Any]:
-    return {"number": str(number), "name": name, "words": words, "start": start, "cycles": cycles}
+def _lane(number: int, name: str, kind: str, words: str, start: int, cycles: int) -> dict[str, Any]:
+    return {"number": str(number), "name": name, "kind": kind, "words": words, "start": start, "cycles": cycles}

@@ -2,8 +2,7 @@
 
 const ROW = 15; // CSS pixels from row to row
 const BAR = 12; // of them coloured
-const LANE = 15;
-const RULER = 24;
+const MASTERS = 12; // colours of them
 const OPAQUE = 255 << 24;
 const LEAST_TEXT = 30; // CSS pixels that a span must have for its instruction's name
 const MOST_TEXTS = 1000; // spans of a row that are looked at for names
@@ -31,12 +30,15 @@ function inkOn([r, g, b]) {
 
 class Palette {
   constructor(kinds) {
+    this.masters = [...Array(MASTERS).keys()].map((k) => tilesim.colour(`master:${k}`));
     const named = (name) => channels(tilesim.colour(name));
     this.background = named("bg");
     this.idle = named("idle");
     this.kinds = kinds.map(({ kind }) => named(kind));
     this.dim = this.kinds.map((colour) => mixed(colour, this.background, 0.5));
     this.ink = this.kinds.map(inkOn);
+    this.empty = tilesim.colour("idle");
+    this.used = tilesim.colour("busy");
     for (const name of ["fg", "muted", "line", "accent", "bg", "raised"]) this[name === "bg" ? "paper" : name] = tilesim.colour(name);
   }
 }
@@ -63,21 +65,27 @@ class Painter {
     this.marks = new Float32Array(across);
   }
 
-  // Draw the rows that show at a scroll position.
-  paint(rows, view, scroll, search) {
+  // Draw the rows that show at a scroll position, below those that are pinned.
+  paint(rows, pins, view, scroll, search) {
     this.pixels.fill(packed(this.palette.background));
+    const band = pins.length * ROW;
     const first = Math.max(0, Math.floor(scroll / ROW));
-    const last = Math.min(rows.length, Math.ceil((scroll + this.down / this.ratio) / ROW));
-    for (let k = first; k < last; k++) this.row(rows[k], view, k * ROW - scroll, search);
+    const last = Math.min(rows.length, Math.ceil((scroll + this.down / this.ratio - band) / ROW));
+    const y = (k) => band + k * ROW - scroll;
+    for (let k = first; k < last; k++) this.row(rows[k], view, y(k), search);
+    if (band) this.pixels.fill(packed(this.palette.background), 0, (Math.round(band * this.ratio) + this.margin) * this.across);
+    pins.forEach((row, k) => this.row(row, view, k * ROW, search));
     this.context.putImageData(this.image, 0, -this.margin);
     this.context.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-    for (let k = first; k < last; k++) if (!rows[k].isGroup) this.close(rows[k], view, k * ROW - scroll);
-    this.edge(view);
+    for (let k = first; k < last; k++) if (y(k) > band - 2) this.close(rows[k], view, y(k));
+    pins.forEach((row, k) => this.close(row, view, k * ROW));
+    this.edge(view, band);
     this.context.setTransform(1, 0, 0, 1, 0, 0);
-    return last - first;
+    return last - first + pins.length;
   }
 
   row(row, view, y, search) {
+    if (row.series === NONE) return;
     const per = view.width / this.across;
     const zero = Math.min(this.across, Math.max(0, Math.round(-view.from / per)));
     const [top, height] = [Math.round((y + 1) * this.ratio) + this.margin, Math.round(BAR * this.ratio)];
@@ -95,7 +103,7 @@ class Painter {
     const found = [];
     row.series.forEach((series, kind) => {
       if (series.a === series.b || total(series, view.from, view.to) === 0) return;
-      shares(series, view.from, per, this.shares[kind], this.across, 1 / row.tracks.length);
+      shares(series, view.from, per, this.shares[kind], this.across, 1);
       found.push(kind);
     });
     return found;
@@ -155,10 +163,9 @@ class Painter {
 
   // What shows up close: where spans begin, and the names of instructions that have room.
   close(row, view, y) {
-    const { spans } = row;
-    const [track] = row.tracks;
+    const { spans, track } = row;
     const scale = this.across / this.ratio / view.width;
-    if (spans.within(track, view.from, view.to) > MOST_TEXTS) return;
+    if (track < 0 || spans.within(track, view.from, view.to) > MOST_TEXTS) return;
     this.context.font = "10px ui-monospace, 'DejaVu Sans Mono', monospace";
     this.context.textBaseline = "middle";
     row.series.forEach((series, kind) => {
@@ -166,11 +173,12 @@ class Painter {
     });
   }
 
-  // A line between the loading and the run.
-  edge(view) {
+  // A line between the loading and the run, and one below what is pinned.
+  edge(view, band) {
     const x = (-view.from / view.width) * (this.across / this.ratio);
     this.context.fillStyle = this.palette.muted;
     if (x > 0) this.context.fillRect(Math.round(x), 0, 1, this.down / this.ratio);
+    if (band) this.context.fillRect(0, band - 1, this.across / this.ratio, 1);
   }
 
   name(spans, i, kind, view, scale, y) {
@@ -190,101 +198,4 @@ function fitting(context, text, width) {
   const most = Math.floor(width / context.measureText("m").width); // of a monospaced font
   if (text.length <= most) return text;
   return most > 2 ? `${text.slice(0, most - 1)}\u2026` : "";
-}
-
-// Lanes of layers, and the ruler of cycles below them.
-class Header {
-  constructor(canvas, lanes) {
-    Object.assign(this, { canvas, context: canvas.getContext("2d"), lanes: stackedLanes(lanes) });
-    this.depth = Math.max(0, ...this.lanes.map(({ lane }) => lane + 1));
-    this.height = this.depth * LANE + RULER;
-  }
-
-  paint(view, palette, width, ratio, cursor) {
-    const context = this.context;
-    Object.assign(this.canvas, { width: Math.round(width * ratio), height: Math.round(this.height * ratio) });
-    context.setTransform(ratio, 0, 0, ratio, 0, 0);
-    context.textBaseline = "middle";
-    const scale = width / view.width;
-    for (const lane of this.lanes) this.lane(lane, view, palette, scale, width);
-    this.ruler(view, palette, scale, width);
-    if (cursor !== null) this.cursor(cursor, view, palette, scale, width);
-  }
-
-  lane({ number, name, start, cycles, lane }, view, palette, scale, width) {
-    const [left, right] = [Math.max(-2, (start - view.from) * scale), Math.min(width + 2, (start + cycles - view.from) * scale)];
-    if (right < 0 || left > width) return;
-    const y = lane * LANE + 1;
-    this.context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-    this.context.fillStyle = palette.raised;
-    this.context.strokeStyle = palette.line;
-    this.context.fillRect(left, y, Math.max(1, right - left), LANE - 3);
-    this.context.strokeRect(left + 0.5, y + 0.5, Math.max(1, right - left - 1), LANE - 4);
-    this.context.fillStyle = palette.fg;
-    const shown = shortened(this.context, number, name, right - Math.max(left, 0) - 6);
-    if (shown) this.context.fillText(shown, Math.max(left, 0) + 3, y + (LANE - 2) / 2);
-  }
-
-  ruler(view, palette, scale, width) {
-    const context = this.context;
-    const y = this.depth * LANE + RULER;
-    const step = Math.max(1, niceStep(view.width / (width / 110)));
-    context.font = "11px system-ui, 'DejaVu Sans', sans-serif";
-    context.textAlign = "center";
-    context.fillStyle = palette.muted;
-    for (let t = Math.ceil(view.from / step) * step; t <= view.to; t += step) {
-      const [x, words] = [(t - view.from) * scale, tilesim.number(t)];
-      const half = context.measureText(words).width / 2;
-      context.fillRect(Math.round(x), y - 5, 1, 5);
-      context.fillText(words, Math.min(Math.max(x, half), width - half), y - 13);
-    }
-    context.fillRect(0, y - 1, width, 1);
-    context.textAlign = "left";
-  }
-
-  cursor(cycle, view, palette, scale, width) {
-    const context = this.context;
-    const [x, words] = [(cycle - view.from) * scale, tilesim.number(Math.floor(cycle))];
-    const half = context.measureText(words).width / 2 + 4;
-    const left = Math.min(Math.max(x - half, 0), width - 2 * half);
-    const y = this.depth * LANE + 2;
-    context.fillStyle = palette.accent;
-    context.fillRect(left, y, 2 * half, 17);
-    context.fillStyle = palette.paper;
-    context.fillText(words, left + 4, y + 9);
-  }
-
-  at(view, x, y, width) {
-    const t = view.from + (x / width) * view.width;
-    return this.lanes.find((lane) => lane.lane === Math.floor(y / LANE) && lane.start <= t && t < lane.start + lane.cycles);
-  }
-}
-
-// Each in the first lane that is free again.
-function stackedLanes(items) {
-  const ends = [];
-  return [...items].sort((a, b) => a.start - b.start).map((item) => {
-    const free = ends.findIndex((end) => end <= item.start);
-    const lane = free >= 0 ? free : ends.length;
-    ends[lane] = item.start + item.cycles;
-    return { ...item, lane };
-  });
-}
-
-// A number and a name, or as much of the name's end as there is room for: its beginning it shares with others.
-function shortened(context, number, name, width) {
-  const fits = (text) => context.measureText(text).width <= width;
-  if (fits(`${number} ${name}`)) return `${number} ${name}`;
-  const most = Math.floor((name.length * width) / context.measureText(`${number} \u2026${name}`).width);
-  for (let length = Math.min(most + 2, name.length - 1); length > 3; length--) {
-    const text = `${number} \u2026${name.slice(-length)}`;
-    if (fits(text)) return text;
-  }
-  return fits(number) ? number : "";
-}
-
-// 1, 2 or 5 times a power of ten, at least so much.
-function niceStep(least) {
-  const power = 10 ** Math.floor(Math.log10(least));
-  return [1, 2, 5, 10].map((factor) => factor * power).find((step) => step >= least * 0.999);
 }

@@ -1,32 +1,46 @@
-// The rows of the picture, a group's sum above its tracks; and the window of cycles that it shows.
+// The rows of the picture: tracks in groups, those that matter most first; and the tracks that are pinned above them.
 
-const UNFOLDED = 54; // rows that are shown at first, if there are more
-const NARROWEST = 16; // cycles
+const ROOM = 44; // rows that are shown at first, if there are more
+const NONE = []; // the series of a row that draws nothing
 
 class Row {
-  constructor(spans, group, tracks, name) {
-    Object.assign(this, { spans, group, tracks, name, made: null, marks: null });
-    this.path = tracks.length === 1 ? spans.tracks[tracks[0]] : name;
+  constructor(spans, group, tracks, name, isGroup = false) {
+    Object.assign(this, { spans, group, tracks, name, isGroup, marks: null, isPinned: false });
+    this.draw(isGroup ? -1 : tracks[0]);
   }
 
-  get isGroup() {
-    return this.name === this.group.title;
+  // The track that is drawn: of a folded group its busiest, of an open one none (-1).
+  draw(track) {
+    this.track = track;
+    this.series = track < 0 ? NONE : this.spans.kinds.map((_, kind) => this.spans.series(track, kind));
   }
 
-  // A series a kind, made when first looked at.
-  get series() {
-    this.made ||= this.spans.kinds.map((_, kind) => (this.isGroup ? this.spans.merged(this.ranges(kind)) : this.spans.series(this.tracks[0], kind)));
-    return this.made;
+  get path() {
+    return this.isGroup ? this.name : this.spans.tracks[this.track];
   }
 
-  ranges(kind) {
-    return this.tracks.map((track) => this.spans.series(track, kind)).map(({ a, b }) => [a, b]);
+  // Has a folded group draw the track that is busiest in a window; of tracks that are never busy, the one that waits
+  // most. Says whether that is another one than before.
+  lead(from, to) {
+    const { spans, track } = this;
+    const sum = (totals) => totals.reduce((all, cycles) => all + cycles, 0);
+    const of = (totals, kind) => (kind < 0 ? 0 : totals[kind]);
+    let most = [-1, -1];
+    let found = this.tracks[0];
+    for (const member of this.tracks) {
+      const totals = spans.totals(member, from, to);
+      const busy = of(totals, spans.busy);
+      const rest = sum(totals) - busy - of(totals, spans.work);
+      if (busy > most[0] || (busy === most[0] && rest > most[1])) [most, found] = [[busy, rest], member];
+    }
+    if (found !== track) this.draw(found);
+    return found !== track;
   }
 
-  // The series of what a search has found in this row.
+  // The series of what a search has found in this row: in any track of a group.
   found(search) {
     if (this.marks?.search !== search) {
-      const ranges = this.spans.kinds.flatMap((_, kind) => this.ranges(kind));
+      const ranges = this.tracks.flatMap((track) => this.spans.kinds.map((_, kind) => this.spans.series(track, kind)).map(({ a, b }) => [a, b]));
       this.marks = { search, series: this.spans.merged(ranges, search.hits) };
     }
     return this.marks.series;
@@ -34,32 +48,63 @@ class Row {
 
   // The share of each kind in a window.
   mix(from, to) {
-    return this.series.map((series) => total(series, from, to) / (to - from) / this.tracks.length);
+    return this.spans.kinds.map((_, kind) => (this.series === NONE ? 0 : total(this.series[kind], from, to) / (to - from)));
   }
 }
 
 class Rows {
-  constructor(spans, groups) {
-    this.spans = spans;
-    this.groups = groups.map((group) => ({ ...group, folded: true }));
-    this.heads = this.groups.map((group) => new Row(spans, group, group.tracks, group.title));
-    this.parts = this.groups.map((group) => group.tracks.map((track, k) => new Row(spans, group, [track], group.names[k])));
+  constructor(spans, data) {
+    Object.assign(this, { spans, shares: data.shares, byShare: true, withIdle: false, pins: [] });
+    this.idle = spans.tracks.map((_, track) => spans.isIdle(track));
+    this.idleCount = this.idle.filter(Boolean).length;
+    this.groups = data.groups.map((group, number) => ({ ...group, number, folded: true }));
+    this.heads = this.groups.map((group) => new Row(spans, group, group.tracks, group.title, true));
+    this.parts = this.groups.map((group) => group.tracks.map((track, k) => new Row(spans, group, [track], this.nameOf(group, k))));
+    this.names = new Map(this.groups.flatMap((group) => group.tracks.map((track, k) => [track, { group, name: group.names[k] }])));
     this.unfoldSome();
   }
 
-  // Groups from the first on, as far as they all fit.
+  // In a group of one, the group's title is the name.
+  nameOf(group, k) {
+    return group.tracks.length === 1 ? group.title : group.names[k];
+  }
+
+  // Groups from the MAC arrays' on, as long as all that shows fits.
   unfoldSome() {
-    let room = UNFOLDED - this.groups.length;
-    for (const group of this.groups) {
-      if (group.tracks.length > room) continue;
+    this.order();
+    let room = ROOM - this.sorted.reduce((sum, { rows }) => sum + (rows.length > 0), 0);
+    for (const { group, rows } of [...this.sorted].sort((a, b) => b.group.arrays - a.group.arrays)) {
+      if (rows.length < 2 || (group.run !== undefined && !group.arrays)) continue;
+      room -= rows.length;
+      if (room < 0) break;
       group.folded = false;
-      room -= group.tracks.length;
     }
     this.list();
   }
 
+  // Groups, and their tracks, in the order of their shares, or of their names; those of MAC arrays are first.
+  order() {
+    const share = (track) => this.shares[track];
+    const sum = (group) => group.tracks.reduce((all, track) => all + share(track), 0);
+    this.sorted = this.groups.map((group, k) => ({ group, head: this.heads[k], sum: sum(group), rows: this.parts[k].filter((row) => this.withIdle || !this.idle[row.track]) }));
+    if (!this.byShare) return;
+    this.sorted.sort((a, b) => b.group.arrays - a.group.arrays || (a.group.run ?? 0) - (b.group.run ?? 0) || b.sum - a.sum);
+    for (const each of this.sorted) each.rows.sort((a, b) => share(b.track) - share(a.track));
+  }
+
   list() {
-    this.shown = this.groups.flatMap((group, k) => [this.heads[k], ...(group.folded ? [] : this.parts[k])]);
+    this.order();
+    this.shown = this.sorted.flatMap(({ group, head, rows }) => (rows.length === 0 ? [] : group.tracks.length === 1 ? rows : [head, ...(group.folded ? [] : rows)]));
+    for (const { group, head } of this.sorted) if (!group.folded) head.draw(-1);
+    this.places = new Int32Array(this.spans.tracks.length).fill(-1);
+    this.shown.forEach((row, k) => {
+      if (!row.isGroup || row.group.folded) for (const track of row.tracks) this.places[track] = k;
+    });
+  }
+
+  // Folded groups draw their busiest tracks of a window; whether any changed.
+  lead(from, to) {
+    return this.shown.filter((row) => row.isGroup && row.group.folded && row.lead(from, to)).length > 0;
   }
 
   fold(group, folded) {
@@ -72,55 +117,33 @@ class Rows {
     this.list();
   }
 
-  // Where a track shows: at its own row, or at its folded group's.
+  // Shows a track above all others, too, or no longer.
+  pin(track) {
+    const at = this.pins.findIndex((row) => row.track === track);
+    if (at >= 0) this.pins.splice(at, 1);
+    else this.pins.push(this.pinned(track));
+  }
+
+  pinned(track) {
+    const { group, name } = this.names.get(track);
+    return Object.assign(new Row(this.spans, group, [track], group.tracks.length === 1 ? group.title : `${group.title} ${name}`), { isPinned: true });
+  }
+
+  isPinned(track) {
+    return this.pins.some((row) => row.track === track);
+  }
+
+  // Where a track shows: at its own row, or at its folded group's; -1: nowhere.
   indexOf(track) {
-    const own = this.shown.findIndex((row) => !row.isGroup && row.tracks[0] === track);
-    return own >= 0 ? own : this.shown.findIndex((row) => row.isGroup && row.tracks.includes(track));
+    return this.places[track];
   }
 
   // Shows the row of a track, and says which one it is.
   reveal(track) {
-    const group = this.groups.find((each) => each.tracks.includes(track));
-    if (group.folded) this.fold(group, false);
+    const { group } = this.names.get(track);
+    if (this.idle[track]) this.withIdle = true;
+    group.folded = false;
+    this.list();
     return this.indexOf(track);
-  }
-}
-
-// The cycles that are shown; they stay between the first and the last that there are.
-class View {
-  constructor(cycles, earliest, latest) {
-    this.run = { from: 0, to: Math.max(cycles, 1) };
-    this.limits = { from: Math.min(earliest, 0), to: Math.max(latest, this.run.to) };
-    this.set(this.run.from, this.run.to);
-  }
-
-  get width() {
-    return this.to - this.from;
-  }
-
-  set(from, to) {
-    const most = this.limits.to - this.limits.from;
-    const width = Math.min(Math.max(to - from, Math.min(NARROWEST, most)), most);
-    const middle = (from + to) / 2 - width / 2;
-    this.from = Math.min(Math.max(middle, this.limits.from), this.limits.to - width);
-    this.to = this.from + width;
-  }
-
-  zoom(factor, at = (this.from + this.to) / 2) {
-    this.set(at - (at - this.from) * factor, at + (this.to - at) * factor);
-  }
-
-  pan(cycles) {
-    this.set(this.from + cycles, this.to + cycles);
-  }
-
-  // The whole run; the loading before it, too, if the run is what is shown.
-  home() {
-    const { from, to } = this.from === this.run.from && this.to === this.run.to ? this.limits : this.run;
-    this.set(from, to);
-  }
-
-  get widest() {
-    return this.width >= this.limits.to - this.limits.from;
   }
 }

@@ -62,7 +62,10 @@ function shares(series, from, per, out, width, scale) {
 
 class Spans {
   constructor(data, columns) {
-    Object.assign(this, columns, { tracks: data.tracks, kinds: data.kinds, whats: data.whats, layers: data.layers });
+    const { tracks, kinds, whats, layers, factors } = data;
+    Object.assign(this, columns, { tracks, kinds, whats, layers, factors });
+    this.busy = kinds.findIndex(({ kind }) => kind === "busy");
+    this.work = kinds.findIndex(({ kind }) => kind === "stall:work");
     this.count = columns.gap.length;
     this.starts = new Float64Array(this.count);
     this.sums = new Float64Array(this.count + 1);
@@ -117,8 +120,29 @@ class Spans {
     return this.placeOf(span) % this.kinds.length;
   }
 
+  isStall(span) {
+    return this.kinds[this.kindOf(span)].kind.startsWith("stall:");
+  }
+
   endOf(span) {
     return this.starts[span] + this.cycles[span];
+  }
+
+  // Of its own clock, whatever the axis counts.
+  cyclesOf(span) {
+    return this.cycles[span] / (this.factors ? this.factors[this.trackOf(span)] : 1);
+  }
+
+  // Whether a track never did anything, nor ever had anything to do.
+  isIdle(track) {
+    const place = track * this.kinds.length;
+    const without = this.work < 0 ? 0 : this.first[place + this.work + 1] - this.first[place + this.work];
+    return this.first[place + this.kinds.length] - this.first[place] === without;
+  }
+
+  // Cycles of a window that each kind takes of a track.
+  totals(track, from, to) {
+    return this.kinds.map((_, kind) => total(this.series(track, kind), from, to));
   }
 
   layerOf(span) {
@@ -160,39 +184,38 @@ class Spans {
     return count;
   }
 
-  // One series that counts, in every cycle, the spans of all [a, b) in ranges; only those that hits[what] wants, if given.
+  // One series that counts, in every cycle, the spans of all [a, b) in ranges that hits[what] wants.
   merged(ranges, hits) {
-    const wanted = (i) => !hits || hits[this.what[i]];
-    let count = 0;
-    for (const [a, b] of ranges) for (let i = a; i < b; i++) if (wanted(i)) count++;
-    const [begins, ends] = [new Float64Array(count), new Float64Array(count)];
-    let next = 0;
-    for (const [a, b] of ranges)
-      for (let i = a; i < b; i++)
-        if (wanted(i)) {
-          begins[next] = this.starts[i];
-          ends[next++] = this.endOf(i);
-        }
-    return swept(begins.sort(), ends.sort());
+    return this.added(ranges, (i) => (hits[this.what[i]] ? 1 : 0));
   }
-}
 
-// The series that counts how many of some intervals hold a cycle, given their sorted begins and ends.
-function swept(begins, ends) {
-  const most = begins.length * 2;
-  const [starts, sums, weights] = [new Float64Array(most), new Float64Array(most + 1), new Int32Array(most)];
-  let [count, open, t, i, j] = [0, 0, 0, 0, 0];
-  while (j < ends.length) {
-    const to = i < begins.length && begins[i] < ends[j] ? begins[i] : ends[j];
-    if (open > 0 && to > t) {
-      starts[count] = t;
-      weights[count] = open;
-      sums[count + 1] = sums[count] + open * (to - t);
-      count++;
-    }
-    t = to;
-    for (; i < begins.length && begins[i] === t; i++) open++;
-    for (; j < ends.length && ends[j] === t; j++) open--;
+  // One series that adds, in every cycle, what each span of all [a, b) in ranges weighs.
+  added(ranges, weightOf) {
+    const wanted = [];
+    for (const [a, b] of ranges) for (let i = a; i < b; i++) if (weightOf(i) > 0) wanted.push(i);
+    const begins = Uint32Array.from(wanted).sort((a, b) => this.starts[a] - this.starts[b]);
+    const ends = Uint32Array.from(wanted).sort((a, b) => this.endOf(a) - this.endOf(b));
+    return this.swept(begins, ends, weightOf);
   }
-  return { starts: starts.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+
+  swept(begins, ends, weightOf) {
+    const most = begins.length * 2;
+    const [starts, sums, weights] = [new Float64Array(most), new Float64Array(most + 1), new Float64Array(most)];
+    let [count, open, weight, t, i, j] = [0, 0, 0, 0, 0, 0];
+    while (j < ends.length) {
+      const end = this.endOf(ends[j]);
+      const to = i < begins.length && this.starts[begins[i]] < end ? this.starts[begins[i]] : end;
+      if (open > 0 && to > t) {
+        starts[count] = t;
+        weights[count] = weight;
+        sums[count + 1] = sums[count] + weight * (to - t);
+        count++;
+      }
+      t = to;
+      for (; i < begins.length && this.starts[begins[i]] === t; i++, open++) weight += weightOf(begins[i]);
+      for (; j < ends.length && this.endOf(ends[j]) === t; j++, open--) weight -= weightOf(ends[j]);
+      if (open === 0) weight = 0; // what rounding left
+    }
+    return { starts: starts.slice(0, count), sums: sums.slice(0, count + 1), weights: weights.slice(0, count), a: 0, b: count };
+  }
 }

@@ -15,10 +15,11 @@ Item = TypeVar("Item")
 class Fifo(Generic[Item]):
     """Holds at most ``depth`` items; one producer, one consumer.
 
-    A place that is freed in cycle t can be filled from cycle t + 1 on.
+    A place that is freed in cycle t can be filled from cycle t + 1 on. ``on_fill`` hears how many items wait whenever
+    that has changed.
     """
 
-    __slots__ = ("_clock", "_getter", "_leaving", "_occupied", "_waiting", "depth", "items")
+    __slots__ = ("_clock", "_getter", "_leaving", "_occupied", "_waiting", "depth", "items", "on_fill")
 
     def __init__(self, clock: Clock, depth: int) -> None:
         self._clock = clock
@@ -28,6 +29,7 @@ class Fifo(Generic[Item]):
         self._leaving: list[int] = []
         self._getter: simpy.Event | None = None
         self._waiting: Callable[[], None] | None = None
+        self.on_fill: Callable[[int], None] | None = None
 
     def __len__(self) -> int:
         return len(self.items)
@@ -63,6 +65,8 @@ class Fifo(Generic[Item]):
         if self._getter is not None:
             getter, self._getter = self._getter, None
             getter.succeed(self._take())
+        elif self.on_fill is not None:
+            self.on_fill(len(self.items))
 
     def get(self) -> simpy.Event:
         """The next item, when there is one."""
@@ -82,6 +86,8 @@ class Fifo(Generic[Item]):
         self._leaving.append(self._clock.cycle + 1)
         if self._waiting is not None:
             self._tell(1)
+        if self.on_fill is not None:
+            self.on_fill(len(self.items))
         return item
 
     def _tell(self, after_cycles: int) -> None:

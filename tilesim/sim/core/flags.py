@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import simpy
 
 from tilesim.sim.core.clock import Clock
@@ -12,13 +14,15 @@ class FlagFile:
     """A register file of sync flags: one counter a name.
 
     A flag rises at the cycle at which the write that it stands for can be seen. A watcher is released as soon as the
-    count has reached what it expects (with ``strict``: exceeds it). Source: US 19/025,090 [0049]-[0051].
+    count has reached what it expects (with ``strict``: exceeds it). ``on_count`` hears of every change. Source: US
+    19/025,090 [0049]-[0051].
     """
 
     def __init__(self, clock: Clock, strict: bool = False) -> None:
         self._clock = clock
         self.strict = strict
         self.counts: dict[str, int] = {}
+        self.on_count: Callable[[str, int], None] | None = None
         self._watches: dict[str, list[tuple[int, simpy.Event]]] = {}
 
     def count(self, flag: str) -> int:
@@ -33,7 +37,9 @@ class FlagFile:
 
     def raise_by(self, flag: str, increment: int = 1, waker: Waker | None = None) -> None:
         """Raise ``flag``; those who waited for it hear of the ``waker``."""
-        self.counts[flag] = self.count(flag) + increment
+        self.counts[flag] = count = self.count(flag) + increment
+        if self.on_count is not None:
+            self.on_count(flag, count)
         watches = self._watches.get(flag)
         if watches:
             self._watches[flag] = [watch for watch in watches if not self.met(flag, watch[0])]
@@ -43,6 +49,8 @@ class FlagFile:
 
     def reset(self, flag: str) -> None:
         self.counts[flag] = 0
+        if self.on_count is not None:
+            self.on_count(flag, 0)
 
     def reached(self, flag: str, expected: int) -> simpy.Event:
         """When ``flag`` has counted enough for ``expected``."""

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.trace.recorder import Recorder, Waker
+from tilesim.sim.trace.recorder import SpanListener, Waker
 
 
 class Reason(StrEnum):
@@ -81,7 +81,7 @@ class Unit:
         "waiting",
     )  # fmt: skip
 
-    def __init__(self, clock: Clock, track: str, recorder: Recorder | None = None) -> None:
+    def __init__(self, clock: Clock, track: str, recorder: SpanListener | None = None) -> None:
         self.clock = clock
         self.track = track
         self.cycles: dict[str, int] = {}
@@ -107,6 +107,11 @@ class Unit:
     def waker(self) -> Waker:
         """It, with the instruction in hand."""
         return Waker(self.track, self.instruction)
+
+    @property
+    def accounted_until(self) -> int:
+        """The cycle up to which its cycles are accounted for; of a link that only tallies, how many there are."""
+        return self._accounted
 
     @property
     def bytes(self) -> int:

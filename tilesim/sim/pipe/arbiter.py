@@ -96,6 +96,12 @@ class Arbiter:
         self._outdate(client)
         return event
 
+    def stop(self) -> None:
+        """Account for all cycles before this one; nothing more will happen."""
+        for pipe in self._clients:
+            pipe.advance(self._clock.cycle)
+            pipe.charge()
+
     def _ring(self, pipe: Pipe) -> None:
         """``pipe`` has written as many groups as somebody waits for."""
         pipe.advance(self._clock.cycle)

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from types import MappingProxyType
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,12 +51,39 @@ class Recording:
         return [pattern for pattern in self.tracks if not any(fnmatchcase(track, pattern) for track in tracks)]
 
 
+def is_window(window: object) -> bool:
+    """Whether they are cycles of a run."""
+    return isinstance(window, range) and window.step == 1 and bool(window)
+
+
 def _faults(window: object, tracks: object) -> Iterator[str]:
     """What scripts may hand over by mistake."""
-    if window is not None and not (isinstance(window, range) and window.step == 1 and window):
+    if window is not None and not is_window(window):
         yield f"window must be a range of cycles, such as range(1000, 2000), not {window!r}"
     if isinstance(tracks, str):
         yield f"tracks must be a tuple of patterns, such as ({tracks!r},), not {tracks!r}"
+
+
+class SpanListener(Protocol):
+    """Hears of what units do."""
+
+    def record(self, track: str, start: int, cycles: int, kind: str, what: str, moved_bytes: int) -> None:
+        """A span of the instruction ``what``."""
+
+    def record_all(
+        self,
+        track: str,
+        starts: Words,
+        cycles: Words,
+        kinds: Sequence[str],
+        which: Words,
+        what: str,
+        moved_bytes: Words,
+    ) -> None:
+        """Spans of one instruction; ``which`` of the ``kinds`` each is."""
+
+    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
+        """What kept ``track`` waiting until ``cycle`` came from ``waker``."""
 
 
 class Recorder:
@@ -160,6 +187,42 @@ class Recorder:
             order = np.argsort(starts, kind="stable")
             columns = [column[order] for column in columns]
         return _joined(_Spans(*columns))
+
+
+@dataclass(frozen=True)
+class Relay:
+    """Tells several of the same spans."""
+
+    listeners: Sequence[SpanListener]
+
+    def record(self, track: str, start: int, cycles: int, kind: str, what: str, moved_bytes: int) -> None:
+        for listener in self.listeners:
+            listener.record(track, start, cycles, kind, what, moved_bytes)
+
+    def record_all(
+        self,
+        track: str,
+        starts: Words,
+        cycles: Words,
+        kinds: Sequence[str],
+        which: Words,
+        what: str,
+        moved_bytes: Words,
+    ) -> None:
+        for listener in self.listeners:
+            listener.record_all(track, starts, cycles, kinds, which, what, moved_bytes)
+
+    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
+        for listener in self.listeners:
+            listener.wake_up(track, cycle, waker)
+
+
+def listener(track: str, recorder: Recorder | None, spans: Recorder | None) -> SpanListener | None:
+    """Who hears of what ``track`` does: the ``recorder`` of the trace, if it wants that, and who collects all
+    ``spans``, if there is one.
+    """
+    wanted = recorder if recorder is not None and recorder.wants(track) else None
+    return Relay((wanted, spans)) if wanted is not None and spans is not None else wanted or spans
 
 
 def _number(names: dict[str, int], name: str) -> int:

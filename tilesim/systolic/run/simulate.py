@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ProgramError, refuse
+from tilesim.errors import ProgramError, RunError, refuse
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
 from tilesim.machines.host import carried, received, samples_of
@@ -21,7 +21,7 @@ from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
 from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
 from tilesim.systolic.isa.model.program import Program
-from tilesim.systolic.run import hang, statistics
+from tilesim.systolic.run import hang, state_log, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
 from tilesim.systolic.units.chip import Chip
 from tilesim.systolic.units.data import Carried, Data, HostMemory
@@ -69,11 +69,15 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         Carried(program.topology, memories, host_memory),
         frame.recorder_of(options),
         probe.retired if options.keep_tensors else frame.forget,
+        frame.log_of(options),
     )
+    if chip.log:
+        state_log.attach(chip.log, chip)
     frame.must_match_tracks(options, program, (*chip.units, *chip.links))
     controls = [chip.issue_queues[queue].unit for queue in (Queue.MATRIX, Queue.VECTOR)]
     options.on_start(frame.look_at(program, lambda: chip.section, controls))
-    load_cycles, cycles = _sections(program, chip, host_memory, held)
+    with frame.keeping(lambda error: _stopped(program, chip, error)):
+        load_cycles, cycles = _sections(program, chip, host_memory, held)
     outputs = [
         received(tensor, data.view(tensor.carried))
         for tensor, data in zip(program.outputs, host_memory.outputs, strict=True)
@@ -85,7 +89,21 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         statistics=statistics.document(program, chip, load_cycles, cycles, trace),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
+
+
+def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
+    """The run up to where the chip stood."""
+    (section, start), now = chip.section, chip.clock.cycle
+    cycles = range(start, chip.stop([op.label for op in program.run]))
+    trace, load_cycles = (
+        frame.trace_of(program, chip.recorder, WAKEUP_SOURCES),
+        len(cycles) if section == "load" else start,
+    )
+    document = statistics.document(program, chip, load_cycles, cycles, trace)
+    signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
+    return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 
 
 def bytes_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
@@ -120,6 +138,8 @@ def _sections(program: Program, chip: Chip, host_memory: HostMemory, held: Holds
         load_cycles = len(loading)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
+    if chip.log:
+        chip.log.begin(chip.clock.cycle)
     cycles = chip.run("run", program.run, held)
     hang.refuse(chip, program, host_memory, cycles)
     chip.close(cycles.stop)

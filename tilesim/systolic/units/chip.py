@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, TypeVar
 
 from simpy.core import StopSimulation
@@ -10,7 +10,8 @@ from simpy.core import StopSimulation
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
-from tilesim.sim.trace.recorder import Recorder
+from tilesim.sim.trace.recorder import Recorder, listener
+from tilesim.sim.trace.state_log import StateLog
 from tilesim.systolic.isa.model.instructions import Instruction, Queue
 from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
@@ -28,7 +29,9 @@ U = TypeVar("U", bound=Unit)
 
 
 class Chip:
-    """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired."""
+    """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired, ``log`` of all
+    spans, whoever records the trace.
+    """
 
     def __init__(
         self,
@@ -36,10 +39,12 @@ class Chip:
         data: Data,
         recorder: Recorder | None = None,
         on_retired: Callable[[str], None] = lambda _label: None,
+        log: StateLog | None = None,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
+        self.log = log
         self.data = data
         self.section = ("load", 0)
         self.retirement = Retirement(self.clock, on_retired)
@@ -55,9 +60,9 @@ class Chip:
         }
         self.units = [sequencer, *(of_queues[queue] for queue in Queue), path]
 
-        fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
-        self.path = WeightPath(self.clock, path, topology, fifo)
-        for work in self._works(fifo):
+        self.weight_fifo = WeightFifo(self.clock, topology.weight_fifo.tiles)
+        self.path = WeightPath(self.clock, path, topology, self.weight_fifo)
+        for work in self._works(self.weight_fifo):
             self.clock.process(work)
         buffers = {queue: issue_queue.buffer for queue, issue_queue in self.issue_queues.items()}
         self.sequencer = Sequencer(self.clock, sequencer, self.instructions, topology, buffers, self.retirement)
@@ -86,6 +91,21 @@ class Chip:
         for unit in (*self.units, *self.links):
             unit.close(end)
 
+    def stop(self, labels: Iterable[str]) -> int:
+        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        work is known ahead: what a unit waits for lasts until then, and so do the instructions among ``labels`` that
+        have not retired.
+
+        Returns:
+            The cycle after the last.
+        """
+        end = max(self.clock.cycle, *(unit.accounted_until for unit in (*self.units, *self.links)))
+        for label in labels:
+            for known in (self.retirement.begun, self.retirement.retired):
+                known.setdefault(label, end)
+        self.close(end)
+        return end
+
     def _works(self, fifo: WeightFifo) -> Iterator[Work]:
         clock, topology, issue_queues, data = self.clock, self.topology, self.issue_queues, self.data
         yield DmaEngine(clock, self.infeed, topology, issue_queues[Queue.DMA_IN], data).work()
@@ -97,5 +117,4 @@ class Chip:
 
     def _unit(self, name: str, kind: type[U]) -> U:
         track = f"chip.{name}"
-        recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
-        return kind(self.clock, track, recorder)
+        return kind(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))

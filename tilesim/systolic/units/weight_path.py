@@ -5,7 +5,7 @@ the next tile comes while this one computes.
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from typing import Any, NamedTuple
 
 import simpy
@@ -28,11 +28,13 @@ class WeightTile(NamedTuple):
 class WeightFifo:
     """Holds ``tiles`` tiles, those on their way and the one that is being shifted into the array included.
 
-    A place that is freed in cycle t can be taken in t. Source: Jouppi et al., ISCA 2017, section 2 (four tiles deep);
-    that a tile keeps its place while it is shifted in is an assumption.
+    A place that is freed in cycle t can be taken in t; ``on_fill`` hears how many are taken whenever that may have
+    changed. Source: Jouppi et al., ISCA 2017, section 2 (four tiles deep); that a tile keeps its place while it is
+    shifted in is an assumption.
     """
 
     def __init__(self, clock: Clock, tiles: int) -> None:
+        self.on_fill: Callable[[int], None] | None = None
         self._places = simpy.Container(clock, tiles, init=tiles)
         self._tiles = simpy.Store(clock)
         self._coming: deque[WeightTile] = deque()
@@ -40,7 +42,9 @@ class WeightFifo:
 
     def place(self) -> simpy.Event:
         """When there is a place for one tile more, which is then the caller's."""
-        return self._places.get(1)
+        place = self._places.get(1)
+        self._tell()
+        return place
 
     def bring(self, tile: WeightTile, cycle: int) -> None:
         """Have ``tile`` there, in the place that was taken, in ``cycle``; not before the one before it."""
@@ -55,6 +59,11 @@ class WeightFifo:
     def free(self) -> None:
         """The tile at the head has left its place."""
         self._places.put(1)
+        self._tell()
+
+    def _tell(self) -> None:
+        if self.on_fill is not None:
+            self.on_fill(int(self._places.capacity - self._places.level))
 
     def _arrive(self, _: simpy.Event) -> None:
         self._tiles.put(self._coming.popleft())

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.typing import NDArray
 
 from tilesim import compiled
-from tilesim.errors import ArrayError, InputError, ProgramError, refuse
+from tilesim.errors import AccessError, ArrayError, InputError, ProgramError, RunError, refuse
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -16,13 +16,14 @@ from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
+from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import unrunnable, unsound
 from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.run import hang, host_driver, statistics
+from tilesim.tiled.run import hang, host_driver, state_log, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.chip import Chip
@@ -103,21 +104,28 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
             reading=reading,
+            log=frame.log_of(options),
         )
+        if chip.log:
+            state_log.attach(chip.log, chip)
+        if options.on_packet is not None:
+            chip.monitor.tell(options.on_packet)
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
-        return chip, *run_sections(chip, program, rows_of_host, held)
+        with frame.keeping(lambda error: _stopped(program, chip, error)):
+            return chip, *run_sections(chip, program, rows_of_host, held)
 
+    foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
-        chip, load_cycles, cycles = finish(program.topology.ring.no_consumer == "stall" and reading is Reading.MEET)
+        packet_wise = options.signals is not None or options.on_packet is not None
+        chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [
         host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
     ]
-    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
-    trace = frame.trace_of(program, chip.recorder, known)
+    trace = _trace_of(program, chip)
     findings: list[Finding] = []
     if racing:
         _must_be_short(program, samples * cycles.stop)
@@ -130,7 +138,23 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         statistics=statistics.document(program, chip, load_cycles, cycles, trace, findings),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
+        signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
+
+
+def _trace_of(program: Program, chip: Chip) -> Trace | None:
+    known = wakeup_sources(program.topology, {unit.track for unit in chip.units}) if chip.recorder else frame.NOBODY
+    return frame.trace_of(program, chip.recorder, known)
+
+
+def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
+    """The run up to where the chip stood."""
+    (section, start), now = chip.section, chip.clock.cycle
+    cycles = range(start, chip.stop(sound=not isinstance(error, AccessError)))
+    trace, load_cycles = _trace_of(program, chip), len(cycles) if section == "load" else start
+    document = statistics.document(program, chip, load_cycles, cycles, trace)
+    signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
+    return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 
 
 def _must_be_short(program: Program, cycles: int) -> None:
@@ -148,6 +172,8 @@ def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -
     hang.refuse(chip, program, "load", start)
     if chip.recorder:
         chip.recorder.begin(chip.clock.cycle)
+    if chip.log:
+        chip.log.begin(chip.clock.cycle)
     start, end = chip.run(program.run, rows, "run", held, {request.begins for request in program.requests})
     hang.refuse(chip, program, "run", start)
     chip.close(end)

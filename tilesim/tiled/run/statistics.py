@@ -103,7 +103,9 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    over = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [run.stop]
+    over = [chip.host_outfeed.arrival(own) for own in outputs[: len(chip.parts)]]
+    if len(requests) == 1 or len(chip.parts) < len(requests):  # which did not come to its end
+        over[-1] = run.stop
     return [
         {
             "network": request.network,
@@ -113,7 +115,7 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
             "latency_cycles": end - part.start,
             "outputs": list(own),
         }
-        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=True)
+        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=False)
     ]
 
 

@@ -1,6 +1,6 @@
 """Who lets each unit of a chip go on, where it stalls for something that others have or bring.
 
-A stall for a flag is not here: whoever raises the flag says so.
+A stall for a flag is not here: whoever raises the flag says so. Only the tail that passes a ring producer does not.
 """
 
 from __future__ import annotations
@@ -52,9 +52,11 @@ def _ring(topology: Topology) -> Pairs:
     takers = ["", *(f"tile{k}.ring_consumer" for k in range(topology.tiles)), "classifier", "outfeed"]
     for node, taker in enumerate(takers[1:]):
         yield f"ring.link{node}", Reason.CREDIT, _with(f"ring.link{node + 1}", taker)
+    yield f"ring.link{len(takers) - 1}", Reason.CREDIT, _with("ring.link0")
     for tile in range(topology.tiles):
         yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
         yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
+        yield f"tile{tile}.ring_producer", Reason.FLAG, _with(f"ring.link{tile + 1}", f"ring.link{tile}")
     yield "classifier", Reason.FIFO, _with(f"ring.link{topology.tiles}")
     yield "classifier", Reason.CREDIT, _with(f"ring.link{topology.tiles + 1}")
 

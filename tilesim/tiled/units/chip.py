@@ -10,7 +10,8 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.trace.recorder import Recorder, Waker
+from tilesim.sim.trace.recorder import Recorder, Waker, listener
+from tilesim.sim.trace.state_log import StateLog
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
@@ -47,7 +48,7 @@ class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
     forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
-    engines do is worked out by compiled loops.
+    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace.
     """
 
     def __init__(
@@ -60,6 +61,7 @@ class Chip:
         bursts: bool = False,
         flat: bool = False,
         reading: Reading = Reading.MEET,
+        log: StateLog | None = None,
     ) -> None:
         self.topology = topology
         self.clock = Clock()
@@ -68,6 +70,7 @@ class Chip:
         self.section = ("load", 0)
         """What is run of a program, ``load`` or ``run``, and its first cycle."""
         self.recorder = recorder
+        self.log = log
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
         self.packet_stops = (
@@ -99,7 +102,7 @@ class Chip:
             self.infeed.forwarded,
             self._count_outfeed,
         )
-        arbiter = Arbiter(self.clock, flat)
+        self._arbiter = arbiter = Arbiter(self.clock, flat)
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
@@ -171,6 +174,22 @@ class Chip:
         for unit in self.units:
             unit.close(end)
 
+    def stop(self, sound: bool) -> int:
+        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        work is known ahead: what a unit waits for lasts until then. ``sound``: engines can tell what they did.
+
+        Returns:
+            The cycle after the last.
+        """
+        if sound:
+            self._arbiter.stop()
+        end = max(self.clock.cycle, *(unit.accounted_until for unit in self.units))
+        for tile in self.tiles:
+            tile.tensor.stop(end)
+        for unit in self.units:
+            unit.close(end)
+        return end
+
     def _part(self) -> RunPart:
         for tile in self.tiles:
             tile.tensor.restart()
@@ -201,8 +220,7 @@ class Chip:
         self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
 
     def _unit(self, track: str) -> Unit:
-        recorder = self.recorder if self.recorder is not None and self.recorder.wants(track) else None
-        unit = Unit(self.clock, track, recorder)
+        unit = Unit(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
         self.units.append(unit)
         return unit
 

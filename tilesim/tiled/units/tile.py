@@ -68,7 +68,8 @@ class Tile:
         def track(name: str) -> Unit:
             return unit(f"chip.tile{index}.{name}")
 
-        queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if topology.ring.queue == "shared" else None
+        shared = topology.ring.queue == "shared"
+        self.ring_queue = queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if shared else None
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), decoder)

@@ -89,7 +89,7 @@ class WordTransfer:
             delay=link.mesh.hop_cycles - 1,
             read_every=reading.words_per_access,
             write_every=self._writing.words_per_access,
-            every_span=link.unit.recording,
+            every_span=any(unit.recording for unit in (link.unit, link.sender.unit, link.receiver.unit)),
         )
         flat = link.sender.tile.arbiter.flat
         self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges, flat)

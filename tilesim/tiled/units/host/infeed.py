@@ -56,13 +56,13 @@ class InfeedEngine:
         self._data_memory = data_memory
         self._host = host
         self._stop = stop
-        self._passed = FlagFile(clock)
-        stop.on_tail = partial(self._passed.raise_by, TAILS)
+        self.passed = FlagFile(clock)
+        stop.on_tail = partial(self.passed.raise_by, TAILS)
         clock.process(self._work())
 
     def restart(self) -> None:
         """A program begins."""
-        self._passed.reset(TAILS)
+        self.passed.reset(TAILS)
 
     def _work(self) -> Work:
         while True:
@@ -70,7 +70,7 @@ class InfeedEngine:
             op: Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             yield from self.unit.begin(op.label)
             if op.turn:
-                turn = self._passed.reached(TAILS, op.turn)
+                turn = self.passed.reached(TAILS, op.turn)
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
             if isinstance(self._stop, BurstStop):
                 yield from self._send_bursts(op, self._stop)
@@ -110,7 +110,7 @@ class InfeedEngine:
         return rows.reshape(len(rows), op.rows, self._row_bytes)
 
     def _describe(self, op: Infeed) -> str:
-        passed = self._passed.count(TAILS)
+        passed = self.passed.count(TAILS)
         return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
 
     def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:

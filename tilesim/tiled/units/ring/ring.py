@@ -51,6 +51,21 @@ class Receiver(Protocol):
         """A packet has been taken in this cycle."""
 
 
+class StopListener(Protocol):
+    """Hears of the packets of a stop."""
+
+    def arrives(self, packet: Packet, cycle: int) -> None:
+        """A packet will stand here from ``cycle`` on."""
+
+    def leaves(self, cycle: int, following: tuple[int, Packet] | None) -> None:
+        """The head of the register is taken or forwarded in ``cycle``; the ``following`` packet, with the cycle from
+        which on it stands here.
+        """
+
+    def enters(self, packet: Packet, cycle: int) -> None:
+        """A packet enters the link in ``cycle``."""
+
+
 class RingStop:
     """One node's stop: a register for what arrives, the link to the next node, and a queue for what the node sends.
 
@@ -73,6 +88,7 @@ class RingStop:
         self.on_tail: Callable[[], None] | None = None
         self.on_miss: Callable[[], None] | None = None
         self.passage: Passage | None = None
+        self.listener: StopListener | None = None
         self.outgoing: deque[Packet] = deque()
         self._places = topology.ring.hop_cycles + 1
         self._freed: deque[int] = deque()
@@ -162,6 +178,8 @@ class RingStop:
             self._await_credit()
             return False
         self._register.popleft()
+        if self.listener is not None:
+            self.listener.leaves(now, self._register[0] if self._register else None)
         assert self._previous is not None
         self._previous.return_credit()
         if taken:
@@ -235,11 +253,15 @@ class RingStop:
         self.link.spend("idle")
         self.link.add(BUSY, 1, packet.row.shape[1])
         self._places -= 1
+        if self.listener is not None:
+            self.listener.enters(packet, self._clock.cycle)
         self._next.arrive(packet, self.hop_cycles)
 
     def arrive(self, packet: Packet, after_cycles: int) -> None:
         """A packet is on the link and stands here ``after_cycles`` from now."""
         self._register.append((self._clock.cycle + after_cycles, packet))
+        if self.listener is not None:
+            self.listener.arrives(packet, self._clock.cycle + after_cycles)
         self.poke(after_cycles)
 
     @property

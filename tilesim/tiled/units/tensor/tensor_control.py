@@ -86,6 +86,13 @@ class TensorControl(TileEngine[TensorOp]):
             unit.instruction = ""
             unit.spend(Reason.WORK.kind, end)
 
+    def stop(self, end: int) -> None:
+        """Nothing goes on up to ``end``: the array waits for what the control does."""
+        self.mac_unit.waiting = self.unit.waiting
+        for share in self.shares.values():
+            share.start = min(share.start, end)
+            share.end = max(share.end, share.start)
+
     def execute(self, op: TensorOp) -> Work:
         self._share = self.shares.setdefault(op.layer, LayerShare())
         self.mac_unit.instruction = op.label
@@ -102,7 +109,7 @@ class TensorControl(TileEngine[TensorOp]):
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
-            every_span=self.unit.recording,
+            every_span=self.unit.recording or self.mac_unit.recording,
         )
         pipe = self.pipe(decoded.costs, form, late.add if decoded.at_once else late.do)
         operands = decoded.operands

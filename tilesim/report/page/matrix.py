@@ -1,0 +1,85 @@
+"""Who waits for whom: a matrix of victims and culprits, and the transfers that most waited for."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.printable import printable
+from tilesim.registry import description_of
+from tilesim.report.analysis.blame import DEFINITION, NOBODY, Blame, blame
+from tilesim.report.analysis.contention import senders_of
+from tilesim.report.document import SavedRun
+from tilesim.report.page.build import PageSection
+from tilesim.report.tracks import groups, kind_of, role, track_words, tracks_where
+from tilesim.statistics import RunStatistics
+
+UNTRACED = (
+    "There is no trace of this run, so nobody knows who kept whom waiting: record one with `tilesim run ... --trace`."
+)
+PARTLY = "The trace is of a part of the run: {missing:,} of the {all:,} stalled cycles were not recorded."
+SCRIPTS = ("matrix_range.js", "matrix.js")
+COLUMNS = ("kind", "resource", "cycles", "longest_start", "longest_cycles")
+
+
+def matrix(run: SavedRun) -> PageSection:
+    """The section of who keeps whom waiting."""
+    found = blame(run.statistics, run.trace)
+    shown, place = _shown(found)
+    columns: dict[str, NDArray[Any]] = {
+        "victim": place[found.victim],
+        "culprit": np.where(found.culprit >= 0, place[np.maximum(found.culprit, 0)], found.culprit),
+        **{name: getattr(found, name) for name in COLUMNS},
+    }
+    data: dict[str, Any] = {
+        **_units([found.tracks[k] for k in shown], run.statistics),
+        "cycles": run.statistics["cycles"],
+        "kinds": [{"kind": kind, **kind_of(kind)._asdict()} for kind in found.kinds],
+        "resources": found.resources,
+        "nobody": {str(place): words for place, words in NOBODY.items()},
+        "definition": DEFINITION,
+        "note": _note(run, found),
+    }
+    if run.trace is not None:
+        senders = senders_of(run.statistics, run.trace)
+        known = {found.tracks[k]: number for number, k in enumerate(shown)}
+        links = tracks_where(run.trace.tracks, description_of(run.statistics["machine"]), lambda role: role.bus)
+        data["links"] = {track: bus for track, bus in links.items() if bus in senders}
+        for bus, names in senders.items():
+            columns[f"sender.{bus}"] = np.array([known.get(name, -1) for name in names], np.int64)
+    return PageSection("matrix", "Who waits for whom", data, columns, SCRIPTS)
+
+
+def _shown(found: Blame) -> tuple[list[int], NDArray[np.int64]]:
+    """The units that wait or keep waiting, and of all units their places among these."""
+    shown = np.unique(np.concatenate([found.victim, found.culprit[found.culprit >= 0]]))
+    place = np.full(len(found.tracks), -1, np.int64)
+    place[shown] = np.arange(len(shown))
+    return shown.tolist(), place
+
+
+def _units(tracks: list[str], statistics: RunStatistics) -> dict[str, Any]:
+    """The units with what they are and where they are, as places in lists."""
+    machine = description_of(statistics["machine"])
+    of_track = [role(track, machine) for track in tracks]
+    grouped = groups(tracks, machine)
+    where = {place: group.title for group in grouped for place in group.tracks}
+    titles = [group.title for group in grouped]
+    words = list(dict.fromkeys(role.words for role in of_track))
+    return {
+        "tracks": tracks,
+        "words": [printable(track_words(track)) for track in tracks],
+        "roles": words,
+        "places": titles,
+        "role_of": [words.index(role.words) for role in of_track],
+        "place_of": [titles.index(where[k]) for k in range(len(tracks))],
+    }
+
+
+def _note(run: SavedRun, found: Blame) -> str:
+    missing, every = int(found.cycles[found.longest_start < 0].sum()), int(found.cycles.sum())
+    if run.trace is None:
+        return UNTRACED
+    return PARTLY.format(missing=missing, all=every) if missing else ""
