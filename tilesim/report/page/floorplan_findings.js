@@ -10,7 +10,7 @@ class Findings {
     const { element } = tilesim;
     this.buttons = data.findings.map((finding, k) => element("button", { type: "button", class: "finding", "aria-pressed": "false", click: () => this.show(k) }, `${finding.kind}${finding.cycle >= 0 ? `, cycle ${tilesim.number(finding.cycle)}` : ""}, at ${data.nodes[finding.stop]}`));
     this.about = element("div", { class: "about" });
-    beside.append(element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), ...this.rest(), this.about);
+    beside.append(element("div", {}, element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), ...this.rest(), this.about));
     this.show(0);
   }
 
