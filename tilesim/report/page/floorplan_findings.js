@@ -32,7 +32,7 @@ class Findings {
     const { element } = tilesim;
     const keys = finding.masters.map((master, k) => {
       const nodes = finding.occupied[k];
-      const where = nodes ? `, occupies ${this.data.nodes[nodes[0]]} to ${this.data.nodes[nodes[nodes.length - 1]]}` : "";
+      const where = nodes?.length ? `, occupies ${this.data.nodes[nodes[0]]} to ${this.data.nodes[nodes[nodes.length - 1]]}` : "";
       return element("div", { class: "master" }, element("i", { class: "swatch", style: `background: ${masterHue(this.data, master)}` }), `${finding.instructions[k] || finding.instructions[0] || "transfer"} from ${master}${where}`);
     });
     const sentence = finding.sentence.charAt(0).toUpperCase() + finding.sentence.slice(1);
