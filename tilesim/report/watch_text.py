@@ -42,7 +42,7 @@ class Layout(NamedTuple):
 
 LAYOUTS = (
     *(Layout(width, 14) for width in (24, 18, 14)), *(Layout(width, width) for width in (12, 10)),
-    *(Layout(0, width) for width in (14, 10, 8, 7, 5, 4, 3, 2)),
+    *(Layout(0, width) for width in (14, 10, 8, 7, 3, 2)),
 )  # fmt: skip
 """The first one that fits is taken, of those in which no label is shortened."""
 ROOMY = 7
