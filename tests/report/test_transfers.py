@@ -13,8 +13,8 @@ from tilesim import api
 from tilesim.cli import app
 from tilesim.errors import InputError
 from tilesim.report.analysis.blame import blamed
-from tilesim.report.analysis.transfers import SHOWN, simulated, transfers
 from tilesim.report.document import SavedRun, load_run
+from tilesim.report.transfers import SHOWN, simulated, transfers
 from tilesim.tiled.run.simulate import obstacle
 
 
