@@ -84,7 +84,7 @@ def _mark(finding: Finding, work: _Work, hues: Mapping[str, int]) -> dict[str, A
     return {
         "kind": finding["kind"],
         "cycle": cycle,
-        "words": _words(finding),
+        "words": sentence(finding),
         "hues": colours,
         "masters": masters,
         "tracks": list(dict.fromkeys(_tracks(finding, cycle, work, colours))),
@@ -95,14 +95,6 @@ def _end(end: EndStatistics) -> dict[str, Any]:
     """Where a run stood that did not come to its end."""
     words = f"the run {end_words(end)}"
     return {"kind": end["kind"], "cycle": end["cycle"], "words": words, "hues": [], "masters": [], "tracks": []}
-
-
-def _words(finding: Finding) -> str:
-    """Its sentence; of one that lacks what its kind has, the kind."""
-    try:
-        return sentence(finding)
-    except (KeyError, ValueError):
-        return finding["kind"]
 
 
 def _instructions(finding: Finding) -> Sequence[str]:
