@@ -30,7 +30,7 @@ U = TypeVar("U", bound=Unit)
 
 class Chip:
     """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired, ``log`` of all
-    spans, whoever records the trace.
+    spans, whoever records the trace; ``instants``: transfers, by label, that take no time.
     """
 
     def __init__(
@@ -40,7 +40,9 @@ class Chip:
         recorder: Recorder | None = None,
         on_retired: Callable[[str], None] = lambda _label: None,
         log: StateLog | None = None,
+        instants: frozenset[str] = frozenset(),
     ) -> None:
+        self.instants = instants
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
@@ -92,18 +94,19 @@ class Chip:
             unit.close(end)
 
     def stop(self, labels: Iterable[str]) -> int:
-        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then, and so do the instructions among ``labels`` that
         have not retired.
 
         Returns:
             The cycle after the last.
         """
-        end = max(self.clock.cycle, *(unit.accounted_until for unit in (*self.units, *self.links)))
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in (*self.units, *self.links)))
         for label in labels:
             for known in (self.retirement.begun, self.retirement.retired):
                 known.setdefault(label, end)
-        self.close(end)
+        for unit in (*self.units, *self.links):
+            unit.stop(end, unit in self.units)
         return end
 
     def _works(self, fifo: WeightFifo) -> Iterator[Work]:
@@ -117,4 +120,6 @@ class Chip:
 
     def _unit(self, name: str, kind: type[U]) -> U:
         track = f"chip.{name}"
-        return kind(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit = kind(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit.instants = self.instants
+        return unit

@@ -99,13 +99,12 @@ def _map(cut: MapCut) -> MapPartition:
 
 
 def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:
-    """The only request ends with the run, any other with its last word."""
+    """The only request ends with the run, any other with its last word; of a run that ended early, those that began."""
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    over = [chip.host_outfeed.arrival(own) for own in outputs[: len(chip.parts)]]
-    if len(requests) == 1 or len(chip.parts) < len(requests):  # which did not come to its end
-        over[-1] = run.stop
+    arrived = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [0]
+    over = [end if end > part.start else run.stop for end, part in zip(arrived, chip.parts, strict=False)]
     return [
         {
             "network": request.network,

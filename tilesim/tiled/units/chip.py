@@ -48,7 +48,8 @@ class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
     forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
-    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace.
+    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace;
+    ``instants``: transfers, by label, that take no time, on the ring only without ``bursts``.
     """
 
     def __init__(
@@ -61,9 +62,11 @@ class Chip:
         bursts: bool = False,
         flat: bool = False,
         reading: Reading = Reading.MEET,
+        instants: frozenset[str] = frozenset(),
         log: StateLog | None = None,
     ) -> None:
         self.topology = topology
+        self.instants = instants
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[RunPart] = []
@@ -175,7 +178,7 @@ class Chip:
             unit.close(end)
 
     def stop(self, sound: bool) -> int:
-        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then. ``sound``: engines can tell what they did.
 
         Returns:
@@ -183,11 +186,13 @@ class Chip:
         """
         if sound:
             self._arbiter.stop()
-        end = max(self.clock.cycle, *(unit.accounted_until for unit in self.units))
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in self.units))
         for tile in self.tiles:
             tile.tensor.stop(end)
+        workers = {engine.unit for tile in self.tiles for engine in tile.engines.values()}
+        workers |= {self.infeed.unit, self.outfeed.unit, self.classifier.unit}
         for unit in self.units:
-            unit.close(end)
+            unit.stop(end, unit in workers)
         return end
 
     def _part(self) -> RunPart:
@@ -221,6 +226,7 @@ class Chip:
 
     def _unit(self, track: str) -> Unit:
         unit = Unit(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit.instants = self.instants
         self.units.append(unit)
         return unit
 
