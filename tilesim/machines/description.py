@@ -56,6 +56,8 @@ class Cause:
     """What cycles are lost to that go into it where a chip has more arrays; ``idle``: they had nothing to do."""
     lost_if_sent: Lost | None = None
     """The same in layers whose parameters come from elsewhere during the run, if that is something else."""
+    short: str = ""
+    """In a table, if that is not its name."""
 
 
 @dataclass(frozen=True)
@@ -134,9 +136,9 @@ class Description:
     tile_keys: tuple[str, ...] = ()
     """The keys of a chip whose product is the number of its MAC arrays."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``bytes``."""
-    layers_overlap: bool = True
-    """Whether a cycle may count for several layers."""
+    """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``lasted``, ``bytes``; and
+    its row ``outside layers``.
+    """
     parameter_memory: str = "memory"
     """Where parameters come from during a run."""
     peaks: tuple[PeakRate, ...] = ()
