@@ -20,6 +20,7 @@ from tilesim.report.tracks import kind_of
 from tilesim.sim.trace.trace import Trace
 
 TRACKS = tuple(f"chip.{unit}" for unit in ("ring.link0", "ring.link1", "tile0.tensor", "tile0.mac_array"))
+NO_MACS = {"macs": 0, "mac_busy_cycles": 0}
 LONG = "</script><script>alert(1)</script>"
 SCRIPT = "<script>alert(1)</script>"
 
@@ -347,7 +348,7 @@ def test_layers_have_names_that_fit(open_page: Open, tmp_path: Path, width: int)
     layers = [
         {
             "name": f"network/block_{k}/expanded_conv_{k}/project", "kind": "convolution", "bound_by": "macs",
-            "start_cycle": 9 * k, "cycles": int(rng.integers(1, 300)),
+            **NO_MACS, "start_cycle": 9 * k, "cycles": int(rng.integers(1, 300)),
         }
         for k in range(40)
     ]  # fmt: skip
@@ -395,7 +396,7 @@ def test_names_show_as_text(open_page: Open, tmp_path: Path) -> None:
     names = tuple(f"{LONG}{k}" for k in range(len(trace.whats)))
     tracks = tuple(f"chip.{SCRIPT}.{k}" for k in range(4))
     evil = replace(trace, whats=names, layers=(SCRIPT, LONG), tracks=tracks)
-    layer = {"name": SCRIPT, "kind": SCRIPT, "start_cycle": 0, "cycles": 99, "bound_by": SCRIPT}
+    layer = {"name": SCRIPT, "kind": SCRIPT, "start_cycle": 0, "cycles": 99, "bound_by": SCRIPT, **NO_MACS}
     run = made_up(evil, layers=[layer], network=SCRIPT)
     page = open_page(write(tmp_path, run))
     dialogs: list[str] = []
