@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.printable import printable
 from tilesim.registry import description_of
-from tilesim.report.analysis import transfers
+from tilesim.report import transfers
 from tilesim.report.analysis.blame import DEFINITION, NOBODY, Blame, blame
 from tilesim.report.analysis.contention import senders_of
 from tilesim.report.document import SavedRun
