@@ -438,6 +438,17 @@ def test_without_a_trace_it_says_how_to_get_one(open_page: Open, tmp_path: Path)
     assert "--trace" in page.locator("#timeline").inner_text()
 
 
+def opens_readably(page: Any) -> None:
+    """The MAC arrays of all tiles first, then every other group as its busiest track, and nobody who is idle."""
+    labels = [label.strip() for label in page.locator("#timeline .scroller .label").all_inner_texts()]
+    assert labels[0] == "\u25be MAC arrays"
+    assert sorted(label.split("\n")[0] for label in labels[1:17]) == sorted(f"tile {k}" for k in range(16))
+    assert all("\u25b8" in label or label.startswith("Classifier") for label in labels[17:])
+    assert len(labels) <= 44
+    shares = page.evaluate("() => tilesim.timeline.rows.shown.map((row) => row.mix(0, tilesim.timeline.data.cycles))")
+    assert all(sum(mix) > 0 for mix in shares[1:])
+
+
 @pytest.mark.slow
 def test_the_run_of_mobilenet(open_page: Open, models: Path, tmp_path: Path) -> None:
     from typer.testing import CliRunner
@@ -450,6 +461,8 @@ def test_the_run_of_mobilenet(open_page: Open, models: Path, tmp_path: Path) -> 
         assert result.exit_code == 0, result.output
     run = load_run(tmp_path)
     assert run.trace is not None
+    assert (tmp_path / "report.html").stat().st_size <= 3_000_000
     page = open_page(tmp_path / "report.html")
+    opens_readably(page)
     moved(page, run.statistics["cycles"])
     handled(page, run.trace)
