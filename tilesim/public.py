@@ -50,6 +50,7 @@ from tilesim.report.api import (
 )
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.signals import Signals
 from tilesim.sim.trace.trace import Trace
 
 __all__ = [
@@ -71,6 +72,7 @@ __all__ = [
     "Run",
     "RunError",
     "SavedRun",
+    "Signals",
     "TilesimError",
     "Topology",
     "Trace",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,19 @@ PLACE = """([track, cycle]) => {
 ASK = """() => {
     tilesim.emit("window", { from: 100, to: 300 });
     tilesim.emit("track", { name: "chip.tile1.tensor" });
+}"""
+# Each layer's text as it is drawn, and where it begins and ends; nothing of one without room.
+TEXTS = """() => {
+    const { head, view, painter, width } = tilesim.timeline, { context } = head, found = [];
+    const write = context.fillText.bind(context);
+    context.fillText = (text, x, y) => (found.push([text, x, x + context.measureText(text).width]), write(text, x, y));
+    const drawn = head.lanes.map((lane) => {
+        found.length = 0;
+        head.lane(lane, painter.palette, (cycle) => ((cycle - view.from) / view.width) * width, width);
+        return [Number(lane.number), found[0] || ["", 0, 0]];
+    });
+    delete context.fillText;
+    return drawn.sort((a, b) => a[0] - b[0]).map(([, text]) => text);
 }"""
 WINDOW = "() => [tilesim.timeline.view.from, tilesim.timeline.view.to]"
 
@@ -268,8 +282,8 @@ def test_it_opens_on_the_mac_arrays_and_hides_who_was_idle(open_page: Open, digi
 def test_tracks_stand_in_the_order_of_their_shares_or_of_their_names(open_page: Open, digits: Path) -> None:
     page = open_page(digits / "report.html")
     page.get_by_role("button", name="Unfold all", exact=True).click()
-    data = page.evaluate("() => ({ tracks: tilesim.timeline.data.tracks, shares: tilesim.timeline.data.shares })")
-    shares = dict(zip(data["tracks"], data["shares"], strict=True))
+    data = page.evaluate("() => tilesim.timeline.data")
+    shares = dict(zip(data["tracks"], zip(data["shares"], data["waits"], strict=True), strict=True))
     names = "nodes => nodes.map((node) => node.dataset.track)"
     tiles = [
         [
@@ -325,6 +339,42 @@ def test_other_sections_can_ask_for_a_window_and_a_track(open_page: Open, digits
     page.evaluate(ASK)
     assert page.evaluate(WINDOW) == [100, 300]
     assert page.locator("#timeline .label.flash").get_attribute("data-track") == "chip.tile1.tensor"
+
+
+@pytest.mark.parametrize("width", [900, 1600])
+def test_layers_have_names_that_fit(open_page: Open, tmp_path: Path, width: int) -> None:
+    trace, rng = random_trace(7, TRACKS, 200), np.random.default_rng(3)
+    layers = [
+        {
+            "name": f"network/block_{k}/expanded_conv_{k}/project", "kind": "convolution", "bound_by": "macs",
+            "start_cycle": 9 * k, "cycles": int(rng.integers(1, 300)),
+        }
+        for k in range(40)
+    ]  # fmt: skip
+    page = open_page(write(tmp_path, made_up(trace, layers=layers)), viewport={"width": width, "height": 900})
+    drawn = page.evaluate(TEXTS)
+    assert len(drawn) == len(layers)
+    kinds = {"name": 0, "end": 0, "kind": 0, "number": 0, "": 0}
+    for (text, left, right), layer in zip(drawn, layers, strict=True):
+        assert right - left <= layer["cycles"] / trace_cycles(trace) * page.evaluate("() => tilesim.timeline.width") + 1
+        rest = text.partition(" ")[2]
+        short = layer["name"].partition("/")[2]
+        how = (
+            "end" if rest.startswith("\u2026") else "kind" if rest == "conv" else "name" if rest else text and "number"
+        )
+        assert how not in ("end", "name") or short.endswith(rest.removeprefix("\u2026"))
+        kinds[how] += 1
+    assert all(kinds[how] for how in ("end", "number", ""))
+    lanes = page.evaluate(
+        "() => tilesim.timeline.head.lanes.map(({ start, cycles, lane }) => [lane, start, start + cycles])"
+    )
+    for a, b in pairwise(sorted(lanes)):
+        assert a[0] != b[0] or a[2] <= b[1]
+    assert page.evaluate("() => document.documentElement.scrollWidth <= innerWidth")
+
+
+def trace_cycles(trace: Trace) -> int:
+    return int((trace.start_cycle + trace.cycles).max()) - trace.start
 
 
 def test_light_and_dark(open_page: Open, digits: Path) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import os
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -61,6 +62,30 @@ def test_runs_are_compared_by_their_chips_or_by_given_names(runs: Runs, tmp_path
     assert [run["name"] for run in named["runs"]] == ["slow", "quick"]
     tilesim.save_comparison(named, tmp_path / "page.html")
     assert "quick" in (tmp_path / "page.html").read_text(encoding="utf-8")
+
+
+def test_traced_runs_that_are_compared_are_on_one_timeline(runs: Runs, tmp_path: Path) -> None:
+    path, named = tmp_path / "page.html", {"slow": runs[0], "again": runs[0]}
+    comparison = tilesim.compare(named)
+    for given, there in (((), False), ([runs[0], runs[0]], True), (named, True)):
+        tilesim.save_comparison(comparison, path, given)
+        assert ('<section id="timeline"' in path.read_text(encoding="utf-8")) == there
+    tilesim.save_comparison(tilesim.compare(runs), path, runs)  # of which one was not traced
+    assert '<section id="timeline"' not in path.read_text(encoding="utf-8")
+
+
+def test_a_timeline_is_of_the_runs_that_are_compared(runs: Runs, tmp_path: Path) -> None:
+    alone: Any = runs[0]
+    comparison = tilesim.compare({"slow": runs[0], "quick": runs[1]})
+    other = replace(runs[0], statistics={**runs[0].statistics, "cycles": 9})
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.save_comparison(comparison, tmp_path / "page.html", [other, runs[1]])
+    assert list(caught.value.faults) == [
+        "the runs must be those of the comparison: slow of 225 cycles on pocket-2x1, not one of 9 on pocket-2x1"
+    ]
+    with pytest.raises(tilesim.InputError, match=r"^a comparison must be of several runs in a list"):
+        tilesim.save_comparison(comparison, tmp_path / "page.html", alone)
+    assert not (tmp_path / "page.html").exists()
 
 
 def test_all_that_is_no_run_is_said_at_once(runs: Runs, tmp_path: Path) -> None:

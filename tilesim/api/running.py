@@ -17,6 +17,7 @@ from tilesim.machines.verify import Verdict
 from tilesim.machines.verify import verify as verified
 from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording
 
 
@@ -32,6 +33,7 @@ def simulate(
     masters: str = "meet",
     seed: int = 0,
     signals: range | None = None,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
 
@@ -54,6 +56,8 @@ def simulate(
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
         signals: cycles of the run for the state log, ``run.signals``: what flags, queues, buses and units hold in each.
             It ends with the run, or when it has 8,388,608 values, cycles x signals; ``run.signals.window`` says where.
+        on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
+            and whether it is the transfer's last. Such runs take longer.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -61,7 +65,14 @@ def simulate(
     """
     machine, arrays = machine_of(program.topology), listed(inputs, program.inputs, seed)
     options = RunOptions(
-        keep_tensors, _recording(trace), rules, masters, {} if holds is None else holds, signals, on_start or unwatched
+        keep_tensors=keep_tensors,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
@@ -79,6 +90,7 @@ def simulate_requests(
     masters: str = "meet",
     seed: int = 0,
     signals: range | None = None,
+    on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -86,8 +98,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed, signals: as in :func:`simulate`; labels begin with ``request2.``,
-            that of inference 2.
+        trace, rules, holds, on_start, masters, seed, signals, on_packet: as in :func:`simulate`; labels begin with
+            ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -101,7 +113,14 @@ def simulate_requests(
         raise InputError(f"order must name programs from 0 to {len(programs) - 1}, at least one, not be {list(turns)}")
     machine = _in_turn(programs)
     options = RunOptions(
-        False, _recording(trace), rules, masters, {} if holds is None else holds, signals, on_start or unwatched
+        keep_tensors=False,
+        recording=_recording(trace),
+        rules=rules,
+        masters=masters,
+        holds={} if holds is None else holds,
+        signals=signals,
+        on_start=on_start or unwatched,
+        on_packet=on_packet,
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]

@@ -40,6 +40,7 @@ COMMANDS = {
     "masters": "Try bare transfers of several masters on the ring.",
     "masters suite": "List transfers with known verdicts, or write them.",
     "verify": "Run one inference on two models of a chip and compare them.",
+    "watch": "Show what the units of a small chip are at, a line a cycle.",
     "trace": "Write the trace of a run for a viewer.",
     "support": "Say what stands between models and a run, and what helps.",
     "sweep": "Run models on chips with every combination of what varies.",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -20,6 +20,7 @@ from tilesim.machines.options import Say
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
+from tilesim.sim.trace.packets import PacketSeen, save_packets
 
 
 def simulated(
@@ -52,7 +53,12 @@ def simulated_once(
     """One inference of ``program``, made from ``model``."""
     arrays = arrays_for(program, options.inputs)
     what = f"{program.name} on {program.topology.name}"
-    with saving_what_ended(program, out), simulating(what, quiet) as on_start, naming(model, options.inputs):
+    with (
+        saving_what_ended(program, out),
+        simulating(what, quiet) as on_start,
+        naming(model, options.inputs),
+        packets_for(options.ring_trace) as on_packet,
+    ):
         return api.simulate(
             program,
             arrays,
@@ -62,6 +68,7 @@ def simulated_once(
             on_start=on_start,
             masters=options.masters,
             signals=options.log_window(),
+            on_packet=on_packet,
         )
 
 
@@ -86,7 +93,11 @@ def simulated_in_turn(
             refuse(f"--out keeps the program of all inferences in one piece: {fault}" for fault in unkept)
         arrays = None if samples is None else _samples(tensors, options.inferences, samples, note)
         what = f"{len(order)} inferences on {linked.topology.name}"
-        with saving_what_ended(linked, out), simulating(what, quiet) as on_start:
+        with (
+            saving_what_ended(linked, out),
+            simulating(what, quiet) as on_start,
+            packets_for(options.ring_trace) as on_packet,
+        ):
             run = api.simulate_requests(
                 programs,
                 arrays,
@@ -97,8 +108,23 @@ def simulated_in_turn(
                 on_start=on_start,
                 masters=options.masters,
                 signals=options.log_window(),
+                on_packet=on_packet,
             )
     return linked, run
+
+
+@contextmanager
+def packets_for(path: Path | None) -> Iterator[Callable[[PacketSeen], None] | None]:
+    """Who hears of packets on the ring, if they are to go into a file: those of a run that can't go on, too."""
+    packets: list[PacketSeen] = []
+    try:
+        yield None if path is None else packets.append
+    except RunError:
+        if path is not None:
+            save_packets(packets, path)
+        raise
+    if path is not None:
+        save_packets(packets, path)
 
 
 def arrays_for(program: Program, inputs: Path | None) -> list[Array] | None:

@@ -10,6 +10,7 @@ from tilesim.batching import Plan
 from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
 from tilesim.printable import unknown
 from tilesim.run import Look, unwatched
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording, is_window
 
 Say: TypeAlias = Callable[[str], None]
@@ -47,6 +48,7 @@ class RunOptions:
 
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
     must not begin, by label, or by label, ``@`` and tile. ``signals``: the cycles of the run for the state log.
+    ``on_packet`` hears of every packet at every stop of a ring.
     """
 
     keep_tensors: bool = False
@@ -56,6 +58,7 @@ class RunOptions:
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
     signals: range | None = None
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
+    on_packet: Callable[[PacketSeen], None] | None = field(default=None, repr=False)
 
     def faults(self) -> Iterator[str]:
         """What is wrong with its words."""

@@ -151,13 +151,15 @@ def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument
     return compared(_all_saved(runs))
 
 
-def save_comparison(comparison: ComparisonDocument, path: Path | str, runs: Iterable[AnyRun] = ()) -> None:
+def save_comparison(
+    comparison: ComparisonDocument, path: Path | str, runs: Iterable[AnyRun] | Mapping[str, AnyRun] = ()
+) -> None:
     """Write the page of runs that were put side by side, one HTML file that needs nothing else.
 
     Args:
         comparison: what :func:`compare` has made of them.
         path: the file.
-        runs: the same runs again: the first two are on one timeline if both were traced.
+        runs: the same runs as :func:`compare` was given: the first two are on one timeline if both were traced.
 
     Raises:
         InputError: it is no comparison, or not of these runs, or the file can't be written.
@@ -166,7 +168,8 @@ def save_comparison(comparison: ComparisonDocument, path: Path | str, runs: Iter
     from tilesim.report.page.compare import comparison_page
 
     must_be_comparison(comparison)
-    _write_page(path, comparison_page(comparison, _all_saved(runs, with_trace=True)))
+    given = runs.values() if isinstance(runs, Mapping) else runs
+    _write_page(path, comparison_page(comparison, _all_saved(given, first=2, with_trace=True)))
 
 
 @checked
@@ -268,13 +271,13 @@ def _saved(run: AnyRun, with_trace: bool = True) -> SavedRun:
     return load_run(Path(run), with_trace)
 
 
-def _all_saved(runs: Iterable[AnyRun], with_trace: bool = False) -> list[SavedRun]:
-    """All runs, or what is wrong with any."""
+def _all_saved(runs: Iterable[AnyRun], first: int | None = None, with_trace: bool = False) -> list[SavedRun]:
+    """All runs, or the first so many; or what is wrong with any."""
     if isinstance(runs, str | Path | Run | SavedRun) or not isinstance(runs, Iterable):
         raise InputError(f"a comparison must be of several runs in a list, or by their names, not of {shown(runs)}")
     saved: list[SavedRun] = []
     faults: list[str] = []
-    for run in runs:
+    for run in islice(runs, first):
         with kept(faults):
             saved.append(_saved(run, with_trace))
     refuse(faults)

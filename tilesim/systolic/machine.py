@@ -42,6 +42,7 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
         "networks": "a systolic machine's program is of one",
         "partition": "a systolic machine has one array, and no tiles",
         "cache": "a systolic machine keeps parameters in weight memory",
+        "on_packet": "packets are on a ring, and a systolic machine has none",
         "masters": "those are of a ring, and a systolic machine has none",
     }
     run_time_keys = RUN_TIME_KEYS

@@ -141,7 +141,7 @@ class Tiled(
         return suggested(program, reading_of(masters), say)
 
     def judge(self, packets: Path, masters: str) -> machine.Document:
-        from tilesim.tiled.ring_trace.judgement import judged
+        from tilesim.tiled.ring_trace import judged
         from tilesim.tiled.rules.ring.readings import reading_of
 
         return judged(packets, reading_of(masters))

@@ -215,3 +215,128 @@ def test_programs_of_one_name_are_called_by_their_files(tilesim: Any, tmp_path: 
     assert result.exit_code == 1
     assert f"{first} on pocket-2x1: proven" in result.stdout.splitlines()
     assert f"refuted (parameters): {first} and {other}: their regions " in result.stdout
+
+
+def test_the_smallest_wait_is_suggested_and_proven(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("check", GUIDED / "overlap.tasm", "--suggest", "-o", tmp_path / "mended.tasm")
+    lines = result.stdout.splitlines()
+    suggested = lines[lines.index("suggested: 1 wait, with which all is proven") :]
+    assert (result.exit_code, result.stderr) == (1, "")
+    line = "other.send: ring_produce tiles=0x2 read=[r:4 @0x0+r*16] to=0x8"
+    assert suggested[1:5] == [
+        "@@ run[3] @@",
+        f"-{line}",
+        f"+{line} wait=ring_producer_a>=1",
+        "  a run takes 32 cycles; one of the program as it is takes 29, and does what is refuted",
+    ]
+    assert "overlap on ring-8: proven" in suggested
+    assert suggested[-1] == f"written to {tmp_path / 'mended.tasm'}"
+    assert tilesim("check", tmp_path / "mended.tasm").exit_code == 0
+    assert tilesim("run", tmp_path / "mended.tasm").exit_code == 0
+
+
+def test_a_fence_is_shown_with_what_it_stands_before(tilesim: Any) -> None:
+    result = tilesim("check", GUIDED / "legal.tasm", "--suggest", "--masters", "single")
+    assert "suggested: 1 fence, with which all is proven\n@@ run[3] @@\n+  tile_fence tiles=0x8 " in result.stdout
+    assert "\n high.send: ring_produce " in result.stdout
+    assert "one of the program as it is takes 50, and leaves the same bytes in all memories" in result.stdout
+
+
+def test_json_has_the_suggestion_beside_the_check(tilesim: Any) -> None:
+    result = tilesim("check", GUIDED / "overlap.tasm", "--suggest", "--json")
+    document = json.loads(result.stdout)
+    assert document["programs"][0]["proven"] is False
+    suggestion = document["suggestion"]
+    assert (suggestion["mended"], suggestion["additions"], suggestion["proof"]["proven"]) == (True, 1, True)
+    assert suggestion["cycles"] == {"before": 29, "after": 32}
+    assert suggestion["left"] == []
+
+
+def test_of_what_is_proven_nothing_is_missing(tilesim: Any, tmp_path: Path) -> None:
+    result = tilesim("check", GUIDED / "legal.tasm", "--suggest", "-o", tmp_path / "same.tbin")
+    assert result.exit_code == 0
+    assert "nothing is missing: all is proven as it is" in result.stdout
+    assert (tmp_path / "same.tbin").is_file()
+
+
+def test_what_no_wait_mends_is_said_and_not_written(tilesim: Any, tmp_path: Path) -> None:
+    lines = (consume(3), send("a", 0, 3, wait="ring_read_a>=1"))
+    api.save_program(program("".join(lines), "ring-8"), tmp_path / "circle.tasm")
+    result = tilesim("check", tmp_path / "circle.tasm", "--suggest", "-o", tmp_path / "mended.tasm")
+    assert result.exit_code == 1
+    assert "no wait and no fence was found with which all is proven\nleft (deadlock): " in result.stdout
+    assert "more waits only hold back more" in result.stdout
+    assert not (tmp_path / "mended.tasm").exists()
+
+
+def test_options_that_do_not_go_together_are_refused_at_once(tilesim: Any, tmp_path: Path) -> None:
+    overlap, trace = GUIDED / "overlap.tasm", tmp_path / "ring.csv"
+    expected = {
+        ("check",): ["a model or a program must be given, or --ring-trace"],
+        ("check", overlap, GUIDED / "legal.tasm", "--suggest"): [
+            "--suggest must be given with one model or program, not 2"
+        ],
+        ("check", overlap, "-o", overlap): [
+            "--output must be given with --suggest: it is where the mended program goes",
+            f"{overlap}: must be a new file, not one that is read",
+            f"{overlap.with_suffix('.npz')}: must be a new file, not one that is read",
+        ],
+        ("check", overlap, "--suggest", "-o", tmp_path / "mended.txt"): [
+            f"{tmp_path / 'mended.txt'}: the file of a program must end in .tasm or .tbin, not in .txt"
+        ],
+        ("check", overlap, "--ring-trace", trace, "--suggest", "-t", "ring-8", "--masters", "none"): [
+            f"--ring-trace must be given without {overlap}, --topology, --suggest: the file alone is judged",
+            "--masters must be single, disjoint or meet, not 'none'",
+        ],
+    }
+    for words, faults in expected.items():
+        result = tilesim(*words)
+        assert (result.exit_code, result.stdout) == (2, "")
+        assert result.stderr.splitlines() == [f"error: {fault}" for fault in faults]
+
+
+@pytest.mark.parametrize("name", ["legal", "overlap"])
+def test_packets_of_a_run_are_judged_from_their_table(tilesim: Any, tmp_path: Path, name: str) -> None:
+    trace = tmp_path / "ring.csv"
+    run = tilesim("run", GUIDED / f"{name}.tasm", "--rules", "observe", "--ring-trace", trace, "--json")
+    told = json.loads(run.stdout)["findings"]
+    result = tilesim("check", "--ring-trace", trace)
+    refuted = [line for line in result.stdout.splitlines() if line.startswith("refuted (masters): ")]
+    assert refuted == [f"refuted (masters): {sentence(finding)}" for finding in told]
+    assert (result.exit_code, result.stderr) == (int(bool(told)), "")
+    assert result.stdout.startswith(f"{trace}: {'1 pair not kept apart' if told else 'kept'}\n")
+    document = json.loads(tilesim("check", "--ring-trace", trace, "--json", "--masters", "single").stdout)
+    assert (document["schema"], document["reading"], document["kept"]) == ("tilesim.ring-trace/1", "single", False)
+    assert [document["readings"][reading]["kept"] for reading in ("disjoint", "meet")] == [not told] * 2
+
+
+def test_a_run_that_ends_early_leaves_its_packets(tilesim: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "ring.csv"
+    assert tilesim("run", GUIDED / "overlap.tasm", "--ring-trace", trace).exit_code == 3
+    result = tilesim("check", "--ring-trace", trace)
+    assert result.exit_code == 1
+    assert "  not over when the recording ends: first.send, other.send\n" in result.stdout
+    assert "in cycle 20 a packet of other.send" in result.stdout
+
+
+def test_faults_of_a_table_are_told_at_once(tilesim: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "ring.csv"
+    trace.write_text("cycle,node,master,transfer,tail\n1,tile 0,tile 0,a,no\nx,tile 0,tile 0,a,1\n")
+    result = tilesim("check", "--ring-trace", trace)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr.splitlines() == [
+        f"error: {trace}:2:19: tail must be 0, 1, false or true, not 'no'",
+        f"error: {trace}:3:1: cycle must be a whole number from 0 on, of at most 18 digits, not 'x'",
+    ]
+
+
+def test_a_table_of_packets_is_of_one_chip_with_a_ring(tilesim: Any, tmp_path: Path) -> None:
+    trace = tmp_path / "ring.csv"
+    systolic = tilesim("run", "digits", "-t", "systolic-4", "--ring-trace", trace)
+    assert systolic.exit_code == 2
+    assert "--ring-trace applies to chips that can prove programs before they run" in systolic.stderr
+    several = tilesim("run", "digits", "-t", "edge-1x1", "-t", "edge-1x2", "--ring-trace", trace)
+    assert several.exit_code == 2
+    assert "--ring-trace applies to one chip, not to edge-1x1 and edge-1x2, which are compared" in several.stderr
+    read = tilesim("run", GUIDED / "legal.tasm", "--ring-trace", GUIDED / "legal.tasm")
+    assert (read.exit_code, "must be a new file, not one that is read" in read.stderr) == (2, True)

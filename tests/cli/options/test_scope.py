@@ -10,11 +10,22 @@ from tests.cli.conftest import Tilesim
 from tilesim.cli import COMMANDS, loaded
 from tilesim.cli.options.scope import APPLIES, Subject
 
-EVERYWHERE = {"--topology", "--set", "--json", "--quiet", "--output", "--schedule"}
+EVERYWHERE = {
+    "--topology",
+    "--set",
+    "--json",
+    "--quiet",
+    "--output",
+    "--schedule",
+    "--from",
+    "--to",
+    "--units",
+    "--suggest",
+}
 """Of commands that compile or run."""
 OF_RUNS = {
     *("compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support"),
-    *("sweep", "sweep report", "sensitivity"),
+    *("sweep", "sweep report", "sensitivity", "masters", "masters suite"),
 }
 VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),
@@ -22,6 +33,7 @@ VALUES = {
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
     "--signals": (":9",),
     "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--energy": ("e.yaml",), "--out": ("out",),
+    "--ring-trace": ("packets.csv",),
 }  # fmt: skip
 
 

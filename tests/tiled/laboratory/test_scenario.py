@@ -29,7 +29,7 @@ FAULTS = {
     "name: b, master: 1, to: [2, 2]": (34, "transfers.1.to.1 must be given once, not twice: 2"),
     "name: b, master: 1, to: source": (30, "transfers.1.to must be the number of a tile or sink, not 'source'"),
     "name: b, master: 1, to: 2, rows: 0": (39, "transfers.1.rows must be at least 1, not 0"),
-    "name: b, master: 1, to: 2, rows: 5000": (39, "transfers.1.rows must be at most 4096, not 5000"),
+    "name: b, master: 1, to: 2, rows: 5000": (39, "transfers.1.rows must be at most 1024, not 5000"),
     "name: b, master: 1, to: 2, row: 1": (33, "unknown key 'transfers.1.row'; did you mean 'transfers.1.rows'?"),
     "name: b, master: 1, to: 2, start: -1": (40, "transfers.1.start must be at least 0, not -1"),
     "name: b, master: 1, to: 2, after: {a: recieved}": (

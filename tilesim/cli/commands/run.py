@@ -11,6 +11,7 @@ from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
+from tilesim.cli.paths import files_of_model, must_be_free
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
@@ -48,6 +49,11 @@ def command(
         with kept(faults):
             folders = folder_names(sources.chips) if len(chips.names) > 1 else []
             must_be_writable(running.out, folders, [*models, *chips.names], [running.inputs, running.energy])
+        if running.ring_trace is not None:
+            with kept(faults):
+                must_be_free(
+                    running.ring_trace, [path for word in [*models, *chips.names] for path in files_of_model(word)]
+                )
         refuse(faults)
     if len(chips.names) > 1:
         compare(sources, chips.changes(), compilation, running, batches, json_, quiet)

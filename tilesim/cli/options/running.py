@@ -40,6 +40,22 @@ MastersOption = Annotated[
         "(disjoint), or meet there.",
     ),
 ]
+RulesOption = Annotated[
+    str,
+    word_option(
+        "strict|observe",
+        "What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
+        "refuses the run; observe goes on, and says what came of it.",
+    ),
+]
+HoldOption = Annotated[
+    list[str] | None,
+    word_option(
+        "LABEL[@TILE]=CYCLE",
+        "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
+        "run. May be given several times.",
+    ),
+]
 ARRAYS = (".npz", ".npy")
 """How a file of inputs may end."""
 END = 1 << 62
@@ -83,21 +99,13 @@ class RunningOptions(Options):
             f"missing; at most {MOST_SIGNAL_VALUES:,} values, cycles x signals.",
         ),
     ] = None
-    rules: Annotated[
-        str,
-        word_option(
-            "strict|observe",
-            "What becomes of transfers that meet on the ring, and of accesses that nothing orders: strict ends or "
-            "refuses the run; observe goes on, and says what came of it.",
-        ),
-    ] = "strict"
+    rules: RulesOption = "strict"
     masters: MastersOption = "meet"
-    hold: Annotated[
-        list[str] | None,
-        word_option(
-            "LABEL[@TILE]=CYCLE",
-            "Let an instruction of the program, on one tile or wherever it goes, not begin before a cycle of the "
-            "run. May be given several times.",
+    hold: HoldOption = None
+    ring_trace: Annotated[
+        Path | None,
+        path_option(
+            "FILE.csv", "Where every packet at every stop of the ring goes, also of a run that can't go on: a table."
         ),
     ] = None
     energy: Annotated[

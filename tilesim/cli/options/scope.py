@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import Any, TypeAlias
 
 from tilesim.cli.options.models import is_program
-from tilesim.machines.machine import Machine, PlansBatches, PlansCache, Spreads
+from tilesim.machines.machine import Machine, PlansBatches, PlansCache, Proves, Spreads
 from tilesim.machines.topology import Topology
 from tilesim.registry import able, can, machine_of
 
@@ -35,6 +35,7 @@ APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
     **dict.fromkeys(BATCHED, (Subject.MODELS, PlansBatches)),
     "--inputs": (Subject.ONE_MODEL,),
     **dict.fromkeys(RUN, ()),
+    "--ring-trace": (Subject.ONE_CHIP, Proves),
     "--hold": (Subject.ONE_CHIP,),  # an instruction is one of a program, which is for one chip
 }
 """All that is listed must be so, and the chip's machine able; an option that is not here applies to everything."""

@@ -28,10 +28,10 @@ LEAST_SHARE = 0.01
 
 
 def comparison_page(document: ComparisonDocument, traced: Sequence[SavedRun] = ()) -> str:
-    """The whole page of a comparison, as HTML; with a timeline of the first two of its runs if they are given, traced.
+    """The whole page of a comparison, as HTML; with a timeline of its first two runs if these are given, ``traced``.
 
     Raises:
-        InputError: they are not as many as the comparison has runs.
+        InputError: they are other runs than those of the comparison.
     """
     runs = document["runs"]
     title = f"{document['network']}: {len(runs)} runs compared"
@@ -42,9 +42,7 @@ def comparison_page(document: ComparisonDocument, traced: Sequence[SavedRun] = (
 def sections(document: ComparisonDocument, traced: Sequence[SavedRun] = ()) -> list[PageSection]:
     """The runs in figures, where the difference comes from, the runs on one axis, and the difference layer by layer."""
     runs = document["runs"]
-    if traced and len(traced) != len(runs):
-        raise InputError(f"the runs must be the {len(runs)} of the comparison, not {len(traced)}")
-    both = timeline_pair(dict(zip((run["name"] for run in runs), traced, strict=False)))
+    both = timeline_pair(dict(_named(runs, traced)))
     shared = {"names": [run["name"] for run in runs], "causes": _causes(document)}
     figures = {
         "runs": [_in_words(run) for run in runs],
@@ -61,6 +59,16 @@ def sections(document: ComparisonDocument, traced: Sequence[SavedRun] = ()) -> l
         *([both] if both else []),
         _section("compare_layers", "Layer by layer", shared | layers),
     ]
+
+
+def _named(runs: Sequence[ComparedRun], traced: Sequence[SavedRun]) -> Iterator[tuple[str, SavedRun]]:
+    """Runs of the comparison, by the names that they have there."""
+    for run, given in zip(runs, traced, strict=False):
+        cycles, chip = given.statistics["cycles"], given.statistics["topology"]
+        if (cycles, chip) != (run["cycles"], run["topology"]):
+            told = f"{run['name']} of {run['cycles']:,} cycles on {run['topology']}"
+            raise InputError(f"the runs must be those of the comparison: {told}, not one of {cycles:,} on {chip}")
+        yield run["name"], given
 
 
 def _section(name: str, title: str, data: Mapping[str, Any]) -> PageSection:

@@ -105,7 +105,8 @@ class Floorplan {
     const { element } = tilesim;
     const swatch = (name) => (name ? element("i", { class: "swatch", style: `background: var(${hueOf(name)})` }) : null);
     if (this.play?.on) return [element("div", {}, element("b", {}, part.words)), ...this.play.tipOf(part)];
-    return [element("div", {}, element("b", {}, part.words)), ...this.facts(part).map(([words, value, name]) => element("div", {}, swatch(name), `${words}: ${value}`))];
+    const facts = this.facts(part).map(([words, value, name]) => element("div", {}, swatch(name), `${words}: ${value}`));
+    return [element("div", {}, element("b", {}, part.words)), ...facts, ...this.owners.wordsOf(part.tile).map((words) => element("div", { class: "muted" }, words))];
   }
 
   point(part) {
@@ -139,11 +140,11 @@ class Floorplan {
     event.preventDefault();
   }
 
-  // Shows a part's track in the timeline.
+  // Shows a part's track in the timeline; while cycles are played, its tile's state here instead.
   open(part) {
     if (!part) return;
     this.point(part);
-    if (part.track) tilesim.emit("track", { name: part.track });
+    if (part.track && !this.play?.on) tilesim.emit("track", { name: part.track });
   }
 
   // ---- asked from elsewhere

@@ -29,6 +29,8 @@ from tilesim.statistics import RunStatistics
 
 PARTS = ("places", "numbers", "paint", "owners", "findings", "log", "play")
 SCRIPTS = (*(f"floorplan_{part}.js" for part in PARTS), "floorplan.js")
+MOST_FINDINGS = 100
+"""That are listed."""
 UNTRACED = (
     "This run was not traced, so that only the whole run can be chosen, and not what comes over the mesh by layer."
 )
@@ -42,7 +44,7 @@ def floorplan(run: SavedRun) -> PageSection | None:
     grid = grid_of(statistics)
     if grid is None:
         return None
-    known = unit_accounts(statistics)
+    known, found = unit_accounts(statistics), placed_findings(statistics, grid)
     data: dict[str, Any] = {
         **asdict(grid),
         "nodes": ring_nodes(grid),
@@ -52,7 +54,8 @@ def floorplan(run: SavedRun) -> PageSection | None:
         "memory_ports": list(MEMORY_PORTS),
         "wide_ports": count_of(statistics["chip"], "wide_memory.ports") or 1,
         "masters": masters(statistics, grid),
-        "findings": [asdict(finding) for finding in placed_findings(statistics, grid)],
+        "findings": [asdict(finding) for finding in found[:MOST_FINDINGS]],
+        "found": len(found),
         "layers": list(_layers(statistics, grid)),
         "traced": run.trace is not None,
         "note": "" if run.trace else UNTRACED,
@@ -76,6 +79,7 @@ def _kinds(run: SavedRun, known: tuple[str, ...]) -> list[str]:
 def _layers(statistics: RunStatistics, grid: Grid) -> Iterator[dict[str, Any]]:
     """The layers that the compiler has spread over tiles, with what each makes where."""
     partition, maps = statistics.get("partition"), {cut.layer: cut for cut in layer_maps(statistics, grid)}
+    several = len({layer["network"] for layer in statistics["layers"]}) > 1
     for spread in partition["layers"] if partition else []:
         place = spread["layer"]
         if place >= len(statistics["layers"]):
@@ -84,7 +88,7 @@ def _layers(statistics: RunStatistics, grid: Grid) -> Iterator[dict[str, Any]]:
         yield {
             "place": place,
             "name": layer["name"],
-            "short": short_name(layer["name"]),
+            "short": f"{layer['network']}: {short_name(layer['name'])}" if several else short_name(layer["name"]),
             "kind": kind_words(layer["kind"]),
             "spread": spread["choice"],
             "reason": spread["reason"],

@@ -10,8 +10,13 @@ class Findings {
     const { element } = tilesim;
     this.buttons = data.findings.map((finding, k) => element("button", { type: "button", class: "finding", "aria-pressed": "false", click: () => this.show(k) }, `${finding.kind}${finding.cycle >= 0 ? `, cycle ${tilesim.number(finding.cycle)}` : ""}, at ${data.nodes[finding.stop]}`));
     this.about = element("div", { class: "about" });
-    beside.append(element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), this.about);
+    beside.append(element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), ...this.rest(), this.about);
     this.show(0);
+  }
+
+  rest() {
+    const more = this.data.found - this.data.findings.length;
+    return more ? [tilesim.element("p", { class: "muted" }, `and ${tilesim.number(more)} more, in run.json`)] : [];
   }
 
   show(chosen) {

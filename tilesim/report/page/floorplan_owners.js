@@ -153,16 +153,17 @@ class Owners {
     const { svg } = tilesim;
     const [x, y, width, height] = [x0 * across, y0 * down, (x1 - x0) * across, (y1 - y0) * down];
     const rect = svg("rect", { class: "slice", x, y, width, height, style: `fill: ${tint(this.places, part.tile)}`, "data-tile": part.tile, click: () => this.goTo(part.tile) });
-    tilesim.tip(rect, () => this.tipOf(layer, part));
+    tilesim.tip(rect, () => [`tile ${part.tile}`, ...this.wordsOf(part.tile)].map((words) => tilesim.element("div", {}, words)));
     const room = Math.min(height, width / (0.62 * String(part.tile).length));
     return [rect, ...(room >= 9 ? [svg("text", { x: x + width / 2, y: y + height / 2 + 4, class: "owner" }, part.tile)] : [])];
   }
 
-  tipOf(layer, part) {
-    const { element } = tilesim;
-    const { received, sent } = this.halo(part.tile, layer);
-    const halo = this.sent ? [element("div", {}, `halo: ${tilesim.number(received)} bytes received, ${tilesim.number(sent)} sent`)] : [];
-    return [element("div", {}, element("b", {}, `tile ${part.tile}`)), element("div", {}, sliceWords(layer, part)), ...halo];
+  // What a tile makes of the layer that is shown, for the tips of its parts.
+  wordsOf(tile) {
+    const part = this.layer && slicesOf(this.layer, this.places).find((each) => each.tile === tile);
+    if (!part) return [];
+    const { received, sent } = this.halo(tile, this.layer);
+    return [`of ${this.layer.short}: ${sliceWords(this.layer, part)}`, ...(this.sent ? [`halo: ${tilesim.number(received)} bytes received, ${tilesim.number(sent)} sent`] : [])];
   }
 
   goTo(tile) {

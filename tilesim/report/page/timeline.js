@@ -6,7 +6,7 @@ const AROUND = 150; // CSS pixels of a window that the picture leaves to what is
 
 class Timeline {
   constructor(root, data, spans, path) {
-    Object.assign(this, { root, data, spans, path, search: null, walk: null, selected: -1, cursor: null, followed: null, pending: false });
+    Object.assign(this, { root, data, spans, path, search: null, walk: null, selected: -1, cursor: null, followed: null, reached: -1, pending: false });
     this.rows = new Rows(spans, data);
     this.frames = { count: 0, milliseconds: 0 };
     this.view = new View(data.cycles, spans.earliest, spans.latest);
@@ -127,6 +127,7 @@ class Timeline {
   scrollTo(track) {
     const before = this.rows.shown.length;
     const index = this.rows.reveal(track);
+    this.reached = track;
     if (this.rows.shown.length !== before) this.refold();
     const [top, room] = [index * ROW, this.height - (this.rows.pins.length + 1) * ROW];
     if (!this.rows.isPinned(track) && (top < this.scroller.scrollTop || top > this.scroller.scrollTop + room)) this.scroller.scrollTop = Math.max(0, top - room / 2);
@@ -160,8 +161,12 @@ class Timeline {
     return this.chain.step();
   }
 
+  // The next span of the selected one's track, or the one before; if none is selected, the first that shows of the track
+  // that one has come to.
   beside(forward) {
-    const span = this.selected >= 0 ? this.spans.beside(this.selected, forward) : -1;
+    const { spans, selected, view } = this;
+    const track = this.reached >= 0 ? this.reached : this.rows.shown.find((row) => row.track >= 0)?.track ?? -1;
+    const span = selected >= 0 ? spans.beside(selected, forward) : track >= 0 ? spans.firstIn(track, view.from) : -1;
     if (span >= 0) this.goTo(span);
   }
 
@@ -219,9 +224,9 @@ class Timeline {
     this.refold();
   }
 
-  // The track of the row that the pointer is over, or of the selected span.
+  // The track of the row that the pointer is over, or of the selected span, or the one that one has come to.
   pinHere(row) {
-    const track = row ? row.track : this.selected >= 0 ? this.spans.trackOf(this.selected) : -1;
+    const track = row ? row.track : this.selected >= 0 ? this.spans.trackOf(this.selected) : this.reached;
     if (track >= 0) this.pin(track);
   }
 
@@ -284,7 +289,7 @@ class Timeline {
     tilesim.on("window", ({ from, to }) => this.shown(() => this.show(from, to)));
     tilesim.on("track", ({ name }) => track(name) >= 0 && this.shown(() => this.labels.flash(this.scrollTo(track(name)))));
     tilesim.on("span", (asked) => track(asked.track) >= 0 && this.shown(() => this.goToCycle(track(asked.track), asked.cycle)));
-    tilesim.on("instruction", ({ label }) => this.instruction(label));
+    tilesim.on("instruction", (asked) => asked && this.instruction(asked.label));
     tilesim.on("cursor", (asked) => {
       this.followed = asked ? asked.cycle : null;
       this.drawAround();

@@ -31,7 +31,7 @@ def timeline(run: SavedRun) -> PageSection:
         return PageSection("timeline", "Timeline", {"missing": NO_TRACE}, scripts=SCRIPTS)
     tracks = (*run.trace.tracks, *idle_tracks(run.statistics, run.trace))
     columns = pack(run.trace, len(tracks))
-    data = {**trace_data(run.trace, tracks), **run_data(run.statistics, run.trace, tracks)}
+    data = {**trace_data(run.trace, tracks), **run_data(run, run.trace, tracks)}
     return PageSection("timeline", "Timeline", data, columns, SCRIPTS)
 
 
@@ -89,13 +89,14 @@ def trace_data(trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def run_data(run: RunStatistics, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
+def run_data(saved: SavedRun, trace: Trace, tracks: Sequence[str]) -> dict[str, Any]:
     """What a run says of its ``tracks``, the trace's first."""
+    run = saved.statistics
     return {
         "note": _note(run, trace),
         "cycles": run["cycles"],
         "clock_hz": run["clock_hz"],
-        **tracks_data(run, tracks),
+        **tracks_data(saved, tracks),
         "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
         "findings": marks(run, trace, hues_of(run)),
     }

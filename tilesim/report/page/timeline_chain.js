@@ -2,8 +2,7 @@
 
 const MOST_STEPS = 2000; // that one press of the button walks
 const ENDS = {
-  unknown: "what released it was not recorded",
-  idle: "the end: before it the unit had nothing to do",
+  unknown: "the end: what released it was not recorded",
   begin: "the end: nothing was recorded before it",
   again: "the end: from here it goes in a circle",
 };
@@ -15,7 +14,8 @@ class Chain {
   }
 
   // Where the chain goes on from a span: to what released it; from one that nothing released, to the stall before the
-  // work that it ends, on the same track. Else how it ends.
+  // work that it ends, on the same track; if the track was idle before that work, to who set it to work.
+  // Else how it ends.
   after(span) {
     const { spans } = this.picture;
     if (spans.released_by[span] >= 0) return { span: spans.released_by[span], why: "released by" };
@@ -23,11 +23,12 @@ class Chain {
     let at = span;
     for (;;) {
       const before = spans.beside(at, false);
-      if (before < 0) return { end: ENDS.begin };
-      if (spans.endOf(before) < spans.starts[at]) return { end: ENDS.idle };
+      if (before < 0 || spans.endOf(before) < spans.starts[at]) break;
       if (spans.isStall(before)) return { span: before, why: "which had waited" };
       at = before;
     }
+    const source = spans.source(at);
+    return source < 0 ? { end: ENDS.begin } : { span: source, why: at === span ? "set to work by" : `at work since ${moment(spans.starts[at])}, set to work by` };
   }
 
   // A step from the selected span; whether there was one to take.

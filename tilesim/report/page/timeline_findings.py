@@ -12,8 +12,9 @@ from tilesim.findings import Finding, sentence
 from tilesim.registry import description_of
 from tilesim.report.analysis.spans import busy_kind
 from tilesim.report.tracks import MASTER_HUES, masters_of, role
+from tilesim.report.words import end_words
 from tilesim.sim.trace.trace import Trace
-from tilesim.statistics import RunStatistics
+from tilesim.statistics import EndStatistics, RunStatistics
 
 MOST_MARKS = 1000
 """Findings that the timeline marks; of more, the first."""
@@ -27,8 +28,7 @@ def marks(run: RunStatistics, trace: Trace, hues: Mapping[str, int]) -> list[dic
     """
     work = _Work(run, trace)
     found = [_mark(finding, work, hues) for finding in run.get("findings", [])[:MOST_MARKS]]
-    end: Any = dict(run).get("end")
-    found += [_end(end)] if end else []
+    found += [_end(run["end"])] if "end" in run else []
     return sorted(found, key=lambda mark: int(mark["cycle"]))
 
 
@@ -91,9 +91,9 @@ def _mark(finding: Finding, work: _Work, hues: Mapping[str, int]) -> dict[str, A
     }
 
 
-def _end(end: Mapping[str, Any]) -> dict[str, Any]:
-    """Where a run stood that could not go on."""
-    words = f"the run could not go on ({end['kind']}): {' '.join(end['report'])}"
+def _end(end: EndStatistics) -> dict[str, Any]:
+    """Where a run stood that did not come to its end."""
+    words = f"the run {end_words(end)}"
     return {"kind": end["kind"], "cycle": end["cycle"], "words": words, "hues": [], "masters": [], "tracks": []}
 
 

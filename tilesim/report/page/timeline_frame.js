@@ -9,7 +9,7 @@ const KEYS = [
   ["F", "fill the picture with the selected span, as Z"],
   ["Enter", "what released the selected stall, what that waited for, and so on to the end"],
   ["R", "choose the selected span, or the cycles shown, as range"],
-  ["M", "pin the track under the pointer, or of the selected span, or unpin it"],
+  ["M", "pin the track under the pointer, of the selected span or just found, or unpin it"],
   ["J K", "the next and the previous finding"],
   ["C", "the critical path"],
   ["U", "the counters"],
@@ -20,7 +20,7 @@ const KEYS = [
 const READING =
   "A row is a unit or a link of a bus. A folded group shows the one of its tracks that is busiest in the cycles shown, and names it. " +
   "Each column of pixels is coloured with the exact share of its cycles that each kind takes, busy at the bottom; what is left is idle. " +
-  "The share beside a name is that of busy cycles among those shown. Groups stand in the order of their share of the run: MAC arrays first, then by ";
+  "The share beside a name is that of busy cycles among those shown. MAC arrays stand first; then groups, and their tracks, in the order of their cycles on the critical path, and of those in which they wait.";
 const COUNTING =
   " Cycles count from the beginning of the run, and \u201cto\u201d is the one after the last; the loading of parameters before it has negative ones, and is paler. " +
   "The dashed arrow leads from a stall to what released it.";
@@ -47,7 +47,7 @@ function toolbar(picture) {
   picture.pathButton = toggle("Critical path", () => picture.togglePath(), "C");
   picture.pathButton.hidden = !picture.path;
   picture.order = element("select", { "aria-label": "order of the tracks", change: () => picture.sort(picture.order.value === "share") },
-    element("option", { value: "share" }, picture.data.share_title), element("option", { value: "name" }, "by name"));
+    element("option", { value: "share" }, "by critical path"), element("option", { value: "name" }, "by name"));
   return element("div", { class: "tools" }, picture.query, picture.found, element("span", { class: "gap" }), picture.pathButton, picture.counterButton, picture.idleButton, picture.order,
     button("Fold all", () => picture.foldAll(true)), button("Unfold all", () => picture.foldAll(false)),
     button("Whole run", () => picture.home()), button("+", () => picture.zoom(0.5), "zoom in"), button("\u2212", () => picture.zoom(2), "zoom out"));
@@ -72,7 +72,7 @@ function definitions(data) {
   const keys = KEYS.map(([key, words]) => element("div", {}, element("kbd", {}, key), ` ${words}`));
   const terms = everyKind(data).map(({ kind, words, sentence }) => element("div", {}, element("dt", {}, swatch(kind), words), element("dd", {}, sentence)));
   return element("details", {}, element("summary", {}, "How to read it, and the keys"),
-    element("p", {}, `${READING}${data.share_words}.${COUNTING}`), element("p", {}, POINTER), element("div", { class: "keys" }, ...keys), element("dl", {}, ...terms));
+    element("p", {}, READING + COUNTING), element("p", {}, POINTER), element("div", { class: "keys" }, ...keys), element("dl", {}, ...terms));
 }
 
 // All of it, in its order; the picture keeps what it has to reach.

@@ -161,6 +161,7 @@ class Hands {
     this.picture.find("");
     this.picture.select(-1);
     this.picture.range.clear();
+    this.picture.followed = null;
     tilesim.hideTip();
   }
 

@@ -16,8 +16,8 @@ class Marks {
     context.setTransform(picture.ratio, 0, 0, picture.ratio, 0, 0);
     context.clearRect(0, 0, picture.width, picture.height);
     this.palette = picture.painter.palette;
-    if (range.chosen) this.shade(range.chosen);
     if (path?.isShown) path.paint(context, picture);
+    if (range.chosen) this.shade(range.chosen);
     this.findings(findings);
     context.strokeStyle = context.fillStyle = this.palette.accent;
     for (const cycle of [cursor, picture.followed]) if (cycle !== null) this.hairline(cycle);

@@ -119,16 +119,18 @@ def _moved(side: _Side, kinds: Sequence[str], before: Sequence[_Side]) -> dict[s
 
 def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]:
     """What both runs say of their tracks."""
-    each = [(side, run_data(side.run.statistics, side.trace, side.tracks)) for side in sides]
+    each = [(side, run_data(side.run, side.trace, side.tracks)) for side in sides]
     width = sum(len(side.tracks) for side in sides)
     roles = [(side, words) for side, data in each for words in data["roles"]]
-    role_of, shares, factors = [0] * width, [0.0] * width, [1] * width
+    started_by: list[list[int]] = [[] for _ in range(width)]
+    role_of, shares, waits, factors = [0] * width, [0.0] * width, [0.0] * width, [1] * width
     for side, data in each:
         first_role = sum(len(other["roles"]) for _, other in each[: side.number])
         for local, place in enumerate(side.places):
             role_of[place] = first_role + data["role_of"][local]
-            shares[place] = data["shares"][local]
+            shares[place], waits[place] = data["shares"][local], data["waits"][local]
             factors[place] = side.factor
+            started_by[place] = [side.places[starter] for starter in data["started_by"][local]]
     names = ", ".join(side.titled(side.name) for side in sides)
     notes = [side.titled(data["note"]) for side, data in each if data["note"]]
     counters = [_placed(side, part) for side, data in each for part in data["counters"]]
@@ -140,8 +142,9 @@ def _together_data(sides: Sequence[_Side], clocks_agree: bool) -> dict[str, Any]
         "roles": [side.titled(words) for side, words in roles],
         "role_of": role_of,
         "shares": shares,
-        **{key: each[0][1][key] for key in ("share_title", "share_words")},
+        "waits": waits,
         "factors": factors,
+        "started_by": started_by,
         "groups": [_placed(side, part) for side, data in each for part in data["groups"]],
         "counters": [part for _, part in sorted(zip(map(titles.index, titles), counters, strict=True), key=_place)],
         "lanes": [_later(side, lane) for side, data in each for lane in data["lanes"]],

@@ -16,29 +16,33 @@ class Path {
     return low;
   }
 
-  // A line below each step, and one from track to track. Steps of less than a pixel are one with the steps before.
+  // All else paler; a line below each step, and a thin one from track to track. Steps of less than a pixel are one with
+  // those before.
   paint(context, picture) {
     const { view, painter } = picture;
-    context.strokeStyle = painter.palette.fg;
-    context.lineWidth = 2;
-    context.beginPath();
+    const [steps, ways] = [new Path2D(), new Path2D()];
+    context.fillStyle = painter.palette.paper;
+    context.globalAlpha = 0.55;
+    context.fillRect(0, 0, picture.width, picture.height);
     let [x, y] = [-Infinity, null];
     for (let k = this.first(view.from); k < this.start.length && this.start[k] < view.to; k++) {
       const end = Math.min(picture.x(this.start[k] + this.cycles[k]), picture.width + 4);
       if (end - x < 0.7 && y !== null) continue;
       const row = this.track[k] < 0 ? null : picture.y(this.track[k]);
-      const begin = Math.max(picture.x(this.start[k]), -4);
-      if (row === null) {
-        y = null;
-        continue;
+      if (row !== null) {
+        const [begin, line] = [Math.max(picture.x(this.start[k]), -4), row + BAR + 0.5];
+        if (y !== null) ways.rect(begin, Math.min(y, line), 0.01, Math.abs(line - y));
+        steps.rect(begin, line - 1, end - begin, 2);
+        context.clearRect(begin, row, Math.max(1, end - begin), BAR);
+        x = end;
       }
-      const line = row + BAR + 0.5;
-      if (y === null) context.moveTo(begin, line);
-      else context.lineTo(begin, line);
-      context.lineTo(end, line);
-      [x, y] = [end, line];
+      y = row === null ? null : row + BAR + 0.5;
     }
-    context.stroke();
+    context.fillStyle = context.strokeStyle = painter.palette.fg;
+    context.lineWidth = 1;
+    context.stroke(ways);
+    context.globalAlpha = 1;
+    context.fill(steps);
   }
 }
 

@@ -36,10 +36,11 @@ class Range {
   totals() {
     const { spans, data } = this.picture;
     const { from, to } = this.chosen;
-    const rows = data.roles.map((words) => ({ words, tracks: 0, factor: 1, cycles: spans.kinds.map(() => 0) }));
+    const rows = data.roles.map((words) => ({ words, tracks: 0, factor: 1, arrays: false, cycles: spans.kinds.map(() => 0) }));
     spans.tracks.forEach((_, track) => {
       const row = rows[data.role_of[track]];
       row.factor = spans.factors ? spans.factors[track] : 1;
+      row.arrays ||= this.picture.rows.names.get(track).group.arrays;
       row.tracks++;
       spans.totals(track, from, to).forEach((cycles, kind) => (row.cycles[kind] += cycles / row.factor));
     });
@@ -47,7 +48,8 @@ class Range {
       row.all = ((to - from) * row.tracks) / row.factor;
       row.idle = row.all - row.cycles.reduce((sum, cycles) => sum + cycles, 0);
     }
-    return rows.filter(({ tracks }) => tracks);
+    const active = ({ all, idle }) => (all - idle) / all;
+    return rows.filter(({ tracks }) => tracks).sort((a, b) => b.arrays - a.arrays || active(b) - active(a));
   }
 
   tell() {
@@ -59,7 +61,7 @@ class Range {
     this.place.replaceChildren(
       element("div", { class: "details" }, element("strong", {}, `Range ${window_(chosen.from, chosen.to)} (${duration(chosen.to - chosen.from)})`),
         button("Zoom to it", () => picture.show(chosen.from, chosen.to)), button("Close", () => this.clear()),
-        element("span", { class: "muted" }, "Each row is the range times its tracks; every cycle counts once.")),
+        element("span", { class: "muted" }, "Each row is the range times its tracks; bars are shares of it.")),
       element("div", { class: "wide" }, element("table", {}, headOf(kinds), element("tbody", {}, ...rows.map((row) => rowOf(row, kinds))), footOf(rows, kinds))),
     );
   }
@@ -77,15 +79,17 @@ function cyclesText(cycles) {
   return tilesim.number(Math.round(cycles * 10) / 10);
 }
 
-function cell(cycles, all) {
-  const share = cycles > 0 ? tilesim.element("div", { class: "muted" }, tilesim.percent(cycles / all)) : null;
-  return tilesim.element("td", { class: "number", "data-cycles": String(cycles) }, cycles > 0 ? cyclesText(cycles) : "\u2013", share);
+// The cycles, on a bar as long as their share.
+function cell(cycles, all, kind) {
+  const share = (100 * cycles) / all;
+  const style = `background: linear-gradient(to left, color-mix(in srgb, var(--${kind.replace(":", "-")}, var(--stall-other)) 32%, transparent) ${share}%, transparent ${share}%)`;
+  return tilesim.element("td", { class: "number", "data-cycles": String(cycles), ...(cycles > 0 ? { style, title: tilesim.percent(cycles / all) } : {}) }, cycles > 0 ? cyclesText(cycles) : "\u2013");
 }
 
 function rowOf(row, kinds) {
   const { element } = tilesim;
   return element("tr", {}, element("th", { scope: "row" }, row.words), element("td", { class: "number" }, String(row.tracks)),
-    ...kinds.map(({ k }) => cell(row.cycles[k], row.all)), cell(row.idle, row.all), element("td", { class: "number", "data-cycles": String(row.all) }, cyclesText(row.all)));
+    ...kinds.map(({ k, kind }) => cell(row.cycles[k], row.all, kind)), cell(row.idle, row.all, "idle"), element("td", { class: "number", "data-cycles": String(row.all) }, cyclesText(row.all)));
 }
 
 function footOf(rows, kinds) {

@@ -54,7 +54,7 @@ class Row {
 
 class Rows {
   constructor(spans, data) {
-    Object.assign(this, { spans, shares: data.shares, byShare: true, withIdle: false, pins: [] });
+    Object.assign(this, { spans, shares: data.shares, waits: data.waits, byShare: true, withIdle: false, pins: [] });
     this.idle = spans.tracks.map((_, track) => spans.isIdle(track));
     this.idleCount = this.idle.filter(Boolean).length;
     this.groups = data.groups.map((group, number) => ({ ...group, number, folded: true }));
@@ -64,9 +64,10 @@ class Rows {
     this.unfoldSome();
   }
 
-  // In a group of one, the group's title is the name.
-  nameOf(group, k) {
-    return group.tracks.length === 1 ? group.title : group.names[k];
+  // A track that is alone in its group stands there as the group would.
+  nameOf({ arrays, title, tracks, names }, k) {
+    if (tracks.length > 1) return names[k];
+    return arrays ? title : names[0].charAt(0).toUpperCase() + names[0].slice(1);
   }
 
   // Groups from the MAC arrays' on, as long as all that shows fits.
@@ -82,14 +83,20 @@ class Rows {
     this.list();
   }
 
-  // Groups, and their tracks, in the order of their shares, or of their names; those of MAC arrays are first.
+  // Groups, and their tracks, in the order of their shares of the critical path, then of their waits; or of their names.
+  // Those of MAC arrays are first.
   order() {
-    const share = (track) => this.shares[track];
-    const sum = (group) => group.tracks.reduce((all, track) => all + share(track), 0);
-    this.sorted = this.groups.map((group, k) => ({ group, head: this.heads[k], sum: sum(group), rows: this.parts[k].filter((row) => this.withIdle || !this.idle[row.track]) }));
+    this.sorted = this.groups.map((group, k) => ({ group, head: this.heads[k], rows: this.parts[k].filter((row) => this.withIdle || !this.idle[row.track]) }));
     if (!this.byShare) return;
-    this.sorted.sort((a, b) => b.group.arrays - a.group.arrays || (a.group.run ?? 0) - (b.group.run ?? 0) || b.sum - a.sum);
-    for (const each of this.sorted) each.rows.sort((a, b) => share(b.track) - share(a.track));
+    for (const each of this.sorted) each.worth = [this.sum(this.shares, each.group.tracks), this.sum(this.waits, each.group.tracks)];
+    const more = (a, b) => b[0] - a[0] || b[1] - a[1];
+    const worth = ({ track }) => [this.shares[track], this.waits[track]];
+    this.sorted.sort((a, b) => b.group.arrays - a.group.arrays || (a.group.run ?? 0) - (b.group.run ?? 0) || more(a.worth, b.worth));
+    for (const { rows } of this.sorted) rows.sort((a, b) => more(worth(a), worth(b)));
+  }
+
+  sum(of, tracks) {
+    return tracks.reduce((all, track) => all + of[track], 0);
   }
 
   list() {
@@ -126,7 +133,7 @@ class Rows {
 
   pinned(track) {
     const { group, name } = this.names.get(track);
-    return Object.assign(new Row(this.spans, group, [track], group.tracks.length === 1 ? group.title : `${group.title} ${name}`), { isPinned: true });
+    return Object.assign(new Row(this.spans, group, [track], group.tracks.length === 1 ? this.nameOf(group, 0) : `${group.title} ${name}`), { isPinned: true });
   }
 
   isPinned(track) {

@@ -62,8 +62,8 @@ function shares(series, from, per, out, width, scale) {
 
 class Spans {
   constructor(data, columns) {
-    const { tracks, kinds, whats, layers, factors } = data;
-    Object.assign(this, columns, { tracks, kinds, whats, layers, factors });
+    const { tracks, kinds, whats, layers, factors, started_by } = data;
+    Object.assign(this, columns, { tracks, kinds, whats, layers, factors, started_by });
     this.busy = kinds.findIndex(({ kind }) => kind === "busy");
     this.work = kinds.findIndex(({ kind }) => kind === "stall:work");
     this.count = columns.gap.length;
@@ -160,6 +160,34 @@ class Spans {
     return -1;
   }
 
+  // All spans in the order of their instructions: those of number k are order[a] for first[k] <= a < first[k + 1].
+  get byWhat() {
+    if (this.sorted) return this.sorted;
+    const first = new Uint32Array(this.whats.length + 1);
+    for (let i = 0; i < this.count; i++) first[this.what[i] + 1]++;
+    for (let k = 0; k < this.whats.length; k++) first[k + 1] += first[k];
+    const [next, order] = [first.slice(), new Uint32Array(this.count)];
+    for (let i = 0; i < this.count; i++) order[next[this.what[i]]++] = i;
+    return (this.sorted = { first, order });
+  }
+
+  // The last work with the instruction of a span, before it, of those units that may have set its unit to work; -1: none.
+  source(span) {
+    const [what, now] = [this.what[span], this.starts[span]];
+    const starters = new Set(this.started_by[this.trackOf(span)]);
+    if (!this.whats[what] || !starters.size) return -1;
+    const { first, order } = this.byWhat;
+    const come = (i) => Math.min(this.endOf(i), now);
+    let found = -1;
+    for (let a = first[what]; a < first[what + 1]; a++) {
+      const i = order[a];
+      if (this.starts[i] >= now || (found >= 0 && (come(i) < come(found) || (come(i) === come(found) && this.starts[i] <= this.starts[found])))) continue;
+      const place = this.placeOf(i);
+      if (place % this.kinds.length === this.busy && starters.has(Math.floor(place / this.kinds.length))) found = i;
+    }
+    return found;
+  }
+
   // The first span of a track that starts after a given one (forward), or the last that starts before it; -1: none.
   beside(span, forward) {
     const [track, t] = [this.trackOf(span), this.starts[span]];
@@ -169,6 +197,18 @@ class Spans {
       const i = seek(series, series.a - 1, forward ? t : t - 0.5) + (forward ? 1 : 0);
       if (i < series.a || i >= series.b) continue;
       if (found < 0 || (this.starts[i] < this.starts[found]) === forward) found = i;
+    }
+    return found;
+  }
+
+  // The first span of a track that ends after cycle t; -1: none.
+  firstIn(track, t) {
+    let found = -1;
+    for (let kind = 0; kind < this.kinds.length; kind++) {
+      const { a, b } = this.series(track, kind);
+      const at = seek(this.series(track, kind), a - 1, t);
+      const i = at >= a && this.endOf(at) > t ? at : at + 1;
+      if (i < b && (found < 0 || this.starts[i] < this.starts[found])) found = i;
     }
     return found;
   }

@@ -7,8 +7,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any
 
+import numpy as np
+
 from tilesim.machines.description import Description
 from tilesim.registry import description_of
+from tilesim.report.analysis.dependences import Dependences
+from tilesim.report.document import SavedRun
 from tilesim.report.tracks import accounts_of, groups, is_mac_array, role, tracks_where, words
 from tilesim.sim.core.unit import Reason
 from tilesim.statistics import RunStatistics, UnitStatistics
@@ -19,12 +23,14 @@ def active_cycles(unit: UnitStatistics) -> int:
     return unit["busy_cycles"] + sum(unit["stall_cycles"].values())
 
 
-def tracks_data(run: RunStatistics, tracks: Sequence[str]) -> dict[str, Any]:
-    """Groups, roles, shares and counters, which say ``tracks`` by their places."""
+def tracks_data(saved: SavedRun, tracks: Sequence[str]) -> dict[str, Any]:
+    """Groups, roles, shares and counters, which say ``tracks`` by their places, the trace's first."""
+    run = saved.statistics
     machine = description_of(run["machine"])
     roles = [role(track, machine).words for track in tracks]
     names = list(dict.fromkeys(roles))
-    shares = waits(run)
+    shares, waiting = path_shares(saved), waits(run)
+    dependences = Dependences(tracks, machine.dependences)
     return {
         "groups": [
             {**asdict(group), "arrays": is_mac_array(tracks[group.tracks[0]], machine)}
@@ -33,22 +39,32 @@ def tracks_data(run: RunStatistics, tracks: Sequence[str]) -> dict[str, Any]:
         "roles": names,
         "role_of": [names.index(name) for name in roles],
         "shares": [round(shares[track], 6) for track in tracks],
-        "share_title": "by waits",
-        "share_words": "the cycles in which they wait",
+        "waits": [round(waiting[track], 6) for track in tracks],
+        "started_by": [dependences.started_by(place) for place in range(len(tracks))],
         "counters": list(_counters(run, tracks, machine)),
     }
 
 
+def path_shares(run: SavedRun) -> Mapping[str, float]:
+    """Of each track the share of the run in which it is what the run waits for."""
+    shares: defaultdict[str, float] = defaultdict(float)
+    if (path := run.path) is None:
+        return shares
+    known = path.track >= 0
+    cycles = np.bincount(path.track[known], path.cycles[known], len(path.tracks)).tolist()
+    shares.update(
+        (track, of_track / max(1, run.statistics["cycles"]))
+        for track, of_track in zip(path.tracks, cycles, strict=True)
+    )
+    return shares
+
+
 def waits(run: RunStatistics) -> Mapping[str, float]:
-    """Of each track the share of the run in which it waits for anything but work; of MAC arrays, in which they work
-    or wait.
-    """
-    machine = description_of(run["machine"])
+    """Of each track the share of the run in which it waits for anything but work."""
     shares: defaultdict[str, float] = defaultdict(float)
     for unit in accounts_of(run):
         waiting = sum(cycles for reason, cycles in unit["stall_cycles"].items() if reason != Reason.WORK)
-        busy = unit["busy_cycles"] if is_mac_array(unit["track"], machine) else 0
-        shares[unit["track"]] = (waiting + busy) / max(1, run["cycles"])
+        shares[unit["track"]] = waiting / max(1, run["cycles"])
     return shares
 
 

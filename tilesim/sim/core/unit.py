@@ -222,6 +222,14 @@ class Unit:
         """Begin a new account now."""
         self.cycles, self.moved, self.acted, self._accounted = {}, {}, {}, self.clock.cycle
 
+    def stop(self, end: int, working: bool) -> None:
+        """Account for the rest of a run that can't go on in the cycle before ``end``; one that is ``working`` on its
+        instruction and does not wait for anything is busy. What it has foreseen stays as it is.
+        """
+        if working and self.instruction and self.waiting is None and self._accounted < end:
+            self.spend(BUSY, end)
+        self.close(end)
+
     def close(self, end: int) -> None:
         """Account for the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
         self.spend(self.waiting.reason.kind if self.waiting else "idle", end)

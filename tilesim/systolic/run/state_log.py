@@ -15,7 +15,7 @@ def attach(log: StateLog, chip: Chip) -> None:
     def now() -> int:
         return chip.clock.cycle
 
-    retired = {queue: log.signal(f"chip.retired.flags.{queue}", "flag") for queue in Queue}
+    retired = {queue: log.signal(f"chip.{queue}.flags.retired", "flag") for queue in Queue}
 
     def count(queue: str, retirements: int) -> None:
         retired[Queue(queue)].set(now(), retirements)

@@ -92,18 +92,19 @@ class Chip:
             unit.close(end)
 
     def stop(self, labels: Iterable[str]) -> int:
-        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then, and so do the instructions among ``labels`` that
         have not retired.
 
         Returns:
             The cycle after the last.
         """
-        end = max(self.clock.cycle, *(unit.accounted_until for unit in (*self.units, *self.links)))
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in (*self.units, *self.links)))
         for label in labels:
             for known in (self.retirement.begun, self.retirement.retired):
                 known.setdefault(label, end)
-        self.close(end)
+        for unit in (*self.units, *self.links):
+            unit.stop(end, unit in self.units)
         return end
 
     def _works(self, fifo: WeightFifo) -> Iterator[Work]:

@@ -23,8 +23,8 @@ EXAMPLE = "ring-8"
 """The chip that a number of tiles is a variant of."""
 MOST_TRANSFERS = 26
 MOST_TILES = 64
-MOST_ROWS = 4096
-LATEST_START = 100_000
+MOST_ROWS = 1024
+LATEST_START = 10_000
 LONGEST_NAME = 24
 
 

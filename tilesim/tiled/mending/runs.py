@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from hashlib import sha256
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,48 +13,55 @@ from numpy.typing import NDArray
 from tilesim import compiled
 from tilesim.errors import RunError
 from tilesim.machines import frame
-from tilesim.machines.holds import NO_HOLDS
+from tilesim.machines.holds import Holds, holds
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.tile.hazards import hazards
 from tilesim.tiled.run import host_driver
-from tilesim.tiled.run.simulate import MOST_RACING_CYCLES, run_sections
+from tilesim.tiled.run.simulate import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
+MOST_STEPS = 1_000_000
+"""Cycles, times tiles, of a run whose accesses are followed one by one."""
 SEED = 0
 """Of the bytes that stand in the memories at first, and of inputs."""
+NOT_HELD: Mapping[str, int] = {}
+
+Arrays: TypeAlias = Sequence[NDArray[Any]]
+Taken: TypeAlias = tuple[tuple[int, str, tuple[tuple[str, int, int], ...]], ...]
+"""Whose rows each instruction has taken off the ring at each node, row by row."""
 
 
 @dataclass(frozen=True)
 class Outcome:
     """``cycles`` of the run, a digest of what the memories and the host hold then, and whether it was ``orderly``: no
-    two transfers met, and no bytes were touched in another order than that of the program.
+    two transfers met, and no bytes were touched in another order than that of the program. ``taken`` is empty if nobody
+    asked.
     """
 
     cycles: int
     digest: str
     orderly: bool
+    taken: Taken = ()
 
 
-def outcome_of(program: Program) -> Outcome | None:
+def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD, watches_rows: bool = False) -> Outcome | None:
     """That of a run that lets happen whatever happens, with any bytes in the memories at first; None if there can be no
-    run, or it doesn't come to its end.
+    run, or it doesn't come to its end. ``held`` are cycles before which instructions must not begin, by label; who
+    ``watches_rows`` is told whose rows are taken where.
     """
     if unrunnable(program):
         return None
     program = frame.named(program)
     random = np.random.default_rng(SEED)
     inputs = [_any(random, tensor.shape, tensor.dtype) for tensor in program.inputs]
+    until = holds(program, held, tiles_of)
     try:
-        try:
-            chip, cycles = _run(program, inputs, bursts=program.topology.ring.no_consumer == "stall")
-        except Unforeseen:
-            chip, cycles = _run(program, inputs, bursts=False)
+        outcome = _run(program, inputs, until, watches_rows)
     except RunError:
         return None
-    met = any(finding["kind"] != "under way at once" for finding in chip.monitor.findings())
-    return Outcome(cycles, _digest(chip, len(program.outputs)), not met and _in_order(program, inputs, cycles))
+    return _followed(program, inputs, until, outcome) if program.once(hazards) else outcome
 
 
 def _any(random: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArray[Any]:
@@ -65,34 +72,75 @@ def _any(random: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArr
     return random.standard_normal(shape).astype(dtype)
 
 
-def _run(program: Program, inputs: Sequence[NDArray[Any]], bursts: bool) -> tuple[Chip, int]:
+def _first_bytes(sizes: Iterable[int]) -> list[NDArray[np.uint8]]:
+    """What stands in the memories of all tiles at first, narrow and wide in turn."""
+    random = np.random.default_rng(SEED)
+    return [random.integers(0, 256, size, np.uint8) for size in sizes]
+
+
+def _run(program: Program, inputs: Arrays, held: Holds, watches_rows: bool) -> Outcome:
+    if program.topology.ring.no_consumer == "stall" and not watches_rows:
+        try:
+            return _run_on(program, inputs, held, bursts=True)
+        except Unforeseen:
+            pass  # only packets tell
+    return _run_on(program, inputs, held, bursts=False)
+
+
+def _run_on(program: Program, inputs: Arrays, held: Holds, bursts: bool) -> Outcome:
     rows, samples = host_driver.rows_of_inputs(program, inputs)
     flat = compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run)))
     chip = Chip(program.topology, samples, None, frame.forget, bursts=bursts, flat=flat)
-    random = np.random.default_rng(SEED)
-    for tile in chip.tiles:
-        for memory in (tile.memories.narrow, tile.memories.wide):
-            memory.bytes[:] = random.integers(0, 256, memory.bytes.shape, np.uint8)
-    _, cycles = run_sections(chip, program, rows, NO_HOLDS)
-    return chip, len(cycles)
+    memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
+    for memory, content in zip(memories, _first_bytes(memory.size_bytes for memory in memories), strict=True):
+        memory.bytes[:] = content
+    _, cycles = run_sections(chip, program, rows, held)
+    outputs = [
+        host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
+    ]
+    met = any(finding["kind"] != "under way at once" for finding in chip.monitor.findings())
+    digest = _digest([*(memory.bytes for memory in memories), *outputs])
+    return Outcome(len(cycles), digest, not met, _taken(chip))
 
 
-def _digest(chip: Chip, outputs: int) -> str:
+def _taken(chip: Chip) -> Taken:
+    return tuple(
+        (passage.node, label, tuple((sent.sender, sent.ordinal, sent.master) for sent in transfers))
+        for passage in chip.monitor.passages
+        for label, transfers in passage.taken.items()
+    )
+
+
+def _digest(arrays: Arrays) -> str:
     digest = sha256()
-    for tile in chip.tiles:
-        digest.update(tile.memories.narrow.bytes.tobytes() + tile.memories.wide.bytes.tobytes())
-    for output in range(outputs):
-        digest.update(np.ascontiguousarray(chip.host_outfeed.output(output)).tobytes())
+    for array in arrays:
+        digest.update(np.ascontiguousarray(array).tobytes())
     return digest.hexdigest()
 
 
-def _in_order(program: Program, inputs: Sequence[NDArray[Any]], cycles: int) -> bool:
-    """Whether accesses that nothing orders came in the order of the program all the same; too long a run can't tell."""
-    if not program.once(hazards):
-        return True
-    if cycles > MOST_RACING_CYCLES:
-        return False
-    from tilesim.tiled.run.touched import raced  # with all of the stepped model, which other runs don't need
+def _followed(program: Program, inputs: Arrays, held: Holds, outcome: Outcome) -> Outcome:
+    """The outcome of a program whose accesses nothing orders: which bytes it leaves, only accesses cycle by cycle tell.
+    Of too long a run that is left open.
+    """
+    if not outcome.orderly or outcome.cycles * program.topology.tiles > MOST_STEPS:
+        return replace(outcome, orderly=False)
+    from tilesim.tiled.run.touched import misplaced, races  # with all of that model, which other runs don't need
+    from tilesim.tiled.stepped import host_driver as stepped_host
+    from tilesim.tiled.stepped.chip import Chip as SteppedChip
 
-    _, findings = raced(program, inputs, 1, NO_HOLDS)
-    return not findings
+    watched = {(pair.tile, label) for pair in races(program) for label in (pair.first, pair.other)}
+    chip = SteppedChip(program.topology, program.data, keeps_spans=False, observes=True, watched=watched)
+    memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
+    sizes = [size for _ in chip.tiles for size in _sizes(program)]
+    for memory, content in zip(memories, _first_bytes(sizes), strict=True):
+        memory.write(0, content)
+    chip.run(program.load, [], held)
+    chip.run(program.run, stepped_host.input_rows(program, list(inputs)), held)
+    received = chip.host_outfeed.received
+    outputs = [stepped_host.output_array(output, received.get(k, [])) for k, output in enumerate(program.outputs)]
+    held_bytes = [memory.read(0, size) for memory, size in zip(memories, sizes, strict=True)]
+    return replace(outcome, digest=_digest([*held_bytes, *outputs]), orderly=not misplaced(program, chip.touches))
+
+
+def _sizes(program: Program) -> tuple[int, int]:
+    return program.topology.narrow_memory.size_bytes, program.topology.wide_memory.size_bytes

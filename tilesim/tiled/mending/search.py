@@ -8,7 +8,8 @@ they turn out not to need is taken away again.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim.machines import frame
@@ -19,6 +20,7 @@ from tilesim.tiled.mending.fences import fence_additions
 from tilesim.tiled.mending.transfers import transfer_additions
 from tilesim.tiled.rules.proof import Proof, proof_of
 from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.rules.untimed.work_queues import work_queues
 
 WIDTH = 4
 """Drafts from which the search goes on."""
@@ -54,10 +56,11 @@ class Tried:
 
 @dataclass(frozen=True)
 class Found:
-    """The ``proven`` drafts, all of as few additions; the ``best`` of all drafts; how many ``proofs`` it took, and
-    whether there would have been more to try (``cut``).
+    """What it began with; the ``proven`` drafts, all of as few additions; the ``best`` of all drafts; how many
+    ``proofs`` it took, and whether there would have been more to try (``cut``).
     """
 
+    start: Tried
     proven: Sequence[Tried]
     best: Tried
     proofs: int
@@ -81,10 +84,12 @@ class _Search:
     def __init__(self, reading: Reading, limit: int) -> None:
         self._reading, self._limit = reading, limit
         self._proofs = 0
+        self._intended: Mapping[int, Sequence[int]] = {}
         self._seen: set[frozenset[Addition]] = set()
 
     def of(self, start: Draft) -> Found:
-        best = self._try(start)
+        best = first = self._try(start)
+        self._intended = _arrivals(first)
         front, proven = [best], [best] if best.proof.proven else []
         while front and not proven and self._may_go_on(front[0]):
             tried = [after for before in front for after in self._after(before)]
@@ -94,7 +99,7 @@ class _Search:
         least = [self._needed(tried) for tried in proven]
         fewest = min((len(tried.draft.additions) for tried in least), default=0)
         kept = {tried.draft.additions: tried for tried in least if len(tried.draft.additions) == fewest}
-        return Found([*kept.values()], best, self._proofs, self._proofs >= self._limit)
+        return Found(first, [*kept.values()], best, self._proofs, self._proofs >= self._limit)
 
     def _may_go_on(self, tried: Tried) -> bool:
         return self._proofs < self._limit and len(tried.draft.additions) < DEEPEST
@@ -104,15 +109,21 @@ class _Search:
         return Tried(draft, proof_of(draft.program, self._reading))
 
     def _after(self, tried: Tried) -> Iterator[Tried]:
-        """With one addition more, unless that lets something wait without end."""
+        """With one addition more, unless that lets something wait without end, or rows arrive in another order."""
         for addition in additions_for(tried):
             draft = tried.draft.plus(addition)
             if draft.additions in self._seen or self._proofs >= self._limit:
                 continue
             self._seen.add(draft.additions)
             more = self._try(draft)
-            if tried.deadlocked or not more.deadlocked:
+            if (tried.deadlocked or not more.deadlocked) and self._in_order(more):
                 yield more
+
+    def _in_order(self, tried: Tried) -> bool:
+        """Whether what arrives at each node does so in the order that is meant."""
+        intended = {node: iter(order) for node, order in self._intended.items()}
+        begun = tried.proof.masters.history.order if tried.proof.masters else []
+        return all(transfer.number in intended[node] for transfer in begun for node in transfer.destinations)
 
     def _needed(self, tried: Tried) -> Tried:
         """A proven draft without what it doesn't need."""
@@ -121,6 +132,19 @@ class _Search:
             if less.proof.proven:
                 return self._needed(less)
         return tried
+
+
+def _arrivals(tried: Tried) -> Mapping[int, Sequence[int]]:
+    """The transfers that arrive at each node, by number, in the order of an execution without time; those that don't
+    begin in it follow in that of the program.
+    """
+    order: dict[int, list[int]] = defaultdict(list)
+    begun = tried.proof.masters.history.order if tried.proof.masters else []
+    transfers = work_queues(tried.draft.program).transfers if tried.proof.masters else []
+    for transfer in [*begun, *(left for left in transfers if left.number not in {sent.number for sent in begun})]:
+        for node in transfer.destinations:
+            order[node].append(transfer.number)
+    return order
 
 
 def additions_for(tried: Tried) -> Iterator[Addition]:

@@ -14,6 +14,7 @@ from typing import Any
 from tilesim.machines.machine import Suggestion
 from tilesim.machines.options import Say
 from tilesim.machines.program import where
+from tilesim.printable import counted
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
@@ -30,8 +31,10 @@ from tilesim.tiled.mending.runs import Outcome, outcome_of
 from tilesim.tiled.mending.search import Found, Tried, search
 from tilesim.tiled.rules.ring.readings import Reading
 
-RUNS = 16
-"""Mends of the same size that are run, to see which is fastest."""
+RUNS, FEW_RUNS = 16, 3
+"""Mends of the same size that are run, to see which is fastest; of a program whose runs take long, few."""
+LONG = 1_000_000
+"""Cycles of a run, times tiles."""
 KINDS = {AddedWait: "wait", AddedTurn: "turn", AddedFence: "fence", WiderFence: "wider fence"}
 """What an addition is called; of two that cost as much, the one that stands first is suggested."""
 NO_ADDITION = {
@@ -66,8 +69,9 @@ def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Progra
     """The smallest addition with which a program is proven, if one is found."""
     say("looking for waits and fences that are missing")
     found = search(program, reading)
-    before = outcome_of(program)
-    mends = _sound(found, before, say)
+    watches_rows = any(refutation.rule == "arrivals" for refutation in found.start.proof.refutations)
+    before = outcome_of(program, watches_rows=watches_rows)
+    mends = _sound(found, before, watches_rows, say)
     if not mends:
         return Suggestion(None, _document(program, found, before, None))
     best = min(mends, key=lambda mend: mend.rank)
@@ -75,17 +79,22 @@ def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Progra
     return Suggestion(mended, _document(program, found, before, best))
 
 
-def _sound(found: Found, before: Outcome | None, say: Say) -> list[_Mend]:
+def _sound(found: Found, before: Outcome | None, watches_rows: bool, say: Say) -> list[_Mend]:
     """The proven drafts that leave the same bytes, as far as can be told."""
     say("running what is proven, to see which is fastest")
+    few = before is not None and before.cycles * found.best.draft.original.topology.tiles > LONG
     first = sorted((_Mend(tried, None) for tried in found.proven), key=lambda mend: mend.rank)
-    mends = (replace(mend, outcome=outcome_of(mend.tried.draft.program)) for mend in first)
-    return [*islice((mend for mend in mends if _same_bytes(before, mend.outcome) is not False), RUNS)]
+    mends = (replace(mend, outcome=outcome_of(mend.tried.draft.program, watches_rows=watches_rows)) for mend in first)
+    return [
+        *islice((mend for mend in mends if _same_bytes(before, mend.outcome) is not False), FEW_RUNS if few else RUNS)
+    ]
 
 
 def _same_bytes(before: Outcome | None, after: Outcome | None) -> bool | None:
-    """Whether a run leaves what it left before; None if that was not in order, so that nothing can be told."""
-    if before is None or after is None or not before.orderly:
+    """Whether a run leaves what it left before; None if that was not in order, so that nothing can be told: rows may
+    have come in another order than is meant, too.
+    """
+    if before is None or after is None or not before.orderly or before.taken != after.taken:
         return None
     return before.digest == after.digest
 
@@ -112,6 +121,10 @@ def _document(program: Program, found: Found, before: Outcome | None, mend: _Men
 def _left(found: Found) -> Iterator[dict[str, str]]:
     """What is still refuted after the best that could be done, and why no addition mends it."""
     tried = f"none of {found.proofs - 1:,} programs that were tried with more waits and fences is proven"
+    if found.proven:
+        count = len(found.proven)
+        sentence = f"with {counted(count, 'addition')} all is proven, but a run leaves other bytes than before"
+        yield {"rule": "data", "sentence": sentence, "reason": "what is meant must be said in another way"}
     for refutation in found.best.proof.refutations:
         reason = NO_ADDITION.get(refutation.rule, tried)
         yield {"rule": refutation.rule, "sentence": refutation.sentence, "reason": reason}

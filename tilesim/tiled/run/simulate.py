@@ -108,6 +108,8 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         )
         if chip.log:
             state_log.attach(chip.log, chip)
+        if options.on_packet is not None:
+            chip.monitor.tell(options.on_packet)
         frame.must_match_tracks(options, program, chip.units)
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
@@ -116,7 +118,8 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
 
     foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
-        chip, load_cycles, cycles = finish(bursts=foreseeable and options.signals is None)
+        packet_wise = options.signals is not None or options.on_packet is not None
+        chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
     outputs = [

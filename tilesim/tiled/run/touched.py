@@ -6,7 +6,7 @@ accesses cycle by cycle tell; so the run is made on the stepped model as well, w
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 from typing import Any
 
@@ -46,11 +46,13 @@ def raced(program: Program, inputs: Sequence[Array], samples: int, held: Holds) 
     ]
     assert not any(run.hung or run.collided for run in runs), "the stepped model ends as the other one did"
     outputs = [np.concatenate(arrays) for arrays in zip(*(run.outputs for run in runs), strict=True)]
-    return outputs, list(_findings(program, runs[0].touches))
+    return outputs, misplaced(program, runs[0].touches)
 
 
-def _findings(program: Program, touches: Touches) -> Iterator[Finding]:
-    """One for each pair and memory, in their order in time."""
+def misplaced(program: Program, touches: Touches) -> list[Finding]:
+    """What was touched in another order than that of the program: a finding for each pair and memory, in their order in
+    time.
+    """
     merged: dict[tuple[int, str, str, str], int] = {}
     for pair in races(program):
         key = pair.tile, pair.first, pair.other, pair.memory
@@ -61,7 +63,7 @@ def _findings(program: Program, touches: Touches) -> Iterator[Finding]:
         finding = _finding(Unordered(*key, touched), "load" if key[1] in loading else "run", touches)
         if finding is not None:
             findings.append(finding)
-    yield from sorted(findings, key=lambda finding: (finding["section"], finding["cycle"], finding["tile"]))
+    return sorted(findings, key=lambda finding: (finding["section"], finding["cycle"], finding["tile"]))
 
 
 def _finding(pair: Unordered, section: str, touches: Touches) -> Finding | None:

@@ -175,7 +175,7 @@ class Chip:
             unit.close(end)
 
     def stop(self, sound: bool) -> int:
-        """Account for a section that can't go on, up to the cycle in which it stands, or a later one if some unit's
+        """Account for a section that can't go on, with the cycle in which it stands, or up to a later one if a unit's
         work is known ahead: what a unit waits for lasts until then. ``sound``: engines can tell what they did.
 
         Returns:
@@ -183,11 +183,13 @@ class Chip:
         """
         if sound:
             self._arbiter.stop()
-        end = max(self.clock.cycle, *(unit.accounted_until for unit in self.units))
+        end = max(self.clock.cycle + 1, *(unit.accounted_until for unit in self.units))
         for tile in self.tiles:
             tile.tensor.stop(end)
+        workers = {engine.unit for tile in self.tiles for engine in tile.engines.values()}
+        workers |= {self.infeed.unit, self.outfeed.unit, self.classifier.unit}
         for unit in self.units:
-            unit.close(end)
+            unit.stop(end, unit in workers)
         return end
 
     def _part(self) -> RunPart:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from itertools import combinations
 
 import simpy
@@ -18,6 +19,7 @@ import simpy
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, NamedTransfer, sentence
 from tilesim.sim.core.clock import Clock, Phase
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
 
@@ -63,11 +65,14 @@ class Passage:
         self.sent: set[SentTransfer] = set()
         self.taken: defaultdict[str, list[SentTransfer]] = defaultdict(list)
         self.met: set[frozenset[SentTransfer]] = set()
+        self.heard: Callable[[SentTransfer, bool], None] | None = None
         self._meet = meet
         self._begin = begin
 
     def note(self, transfer: SentTransfer, tail: bool) -> None:
         """A packet of ``transfer`` is sent, forwarded or taken here in this cycle."""
+        if self.heard is not None:
+            self.heard(transfer, tail)
         under_way = self.under_way
         if transfer.master == self.node and transfer not in under_way and transfer not in self.sent:
             self._begin(self, transfer)
@@ -140,6 +145,17 @@ class RingMonitor:
     def begin(self, section: str) -> None:
         """A section, ``load`` or ``run``, begins in this cycle."""
         self._section, self._start = section, self._clock.cycle
+
+    def tell(self, on_packet: Callable[[PacketSeen], None]) -> None:
+        """Let somebody else hear of every packet, too, in cycles of the chip's clock."""
+
+        def heard(passage: Passage, transfer: SentTransfer, tail: bool) -> None:
+            here, master = (node_name(node, self._tiles) for node in (passage.node, transfer.master))
+            name = f"{transfer.sender}/{transfer.ordinal + 1}" if transfer.ordinal else transfer.sender
+            on_packet((self._clock.cycle, here, master, name, tail))
+
+        for passage in self.passages:
+            passage.heard = partial(heard, passage)
 
     def findings(self, afloat: Iterable[Afloat] = ()) -> list[Finding]:
         """Everything found so far: who met, or was under way at once, in their order in time, mixed payloads by stop,

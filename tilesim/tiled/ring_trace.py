@@ -1,9 +1,9 @@
 """What packets did that the rule for masters forbids, each reading by itself, as the monitor of a run tells it.
 
 At a stop, packets of one cycle come in the order in which a stop has them: one that is forwarded or taken before one
-that is sent there. A transfer is under way at a stop from its first packet there to its tail; where that is not seen,
-for it was taken on another lap than the rest, until its last packet anywhere, or for ever, if its master never sent a
-tail.
+that is sent there. A transfer is under way at a stop from its first packet there to its tail. It is over when its tail
+has passed all stops where it was seen; or, of one whose packets go round, so that the tail may have been taken on
+another lap than the rest, with its last packet. What is not over when the recording ends is under way until then.
 """
 
 from __future__ import annotations
@@ -15,9 +15,10 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.findings import Finding
-from tilesim.tiled.ring_trace.packets import Packets, read_packets
+from tilesim.sim.trace.packets import Packets, read_packets
 from tilesim.tiled.rules.ring.readings import Reading
 
 SCHEMA = "tilesim.ring-trace/1"
@@ -52,7 +53,7 @@ def judged(path: Path, reading: Reading) -> dict[str, Any]:
         "transfers": len(packets.transfer_names),
         "masters": len(np.unique(packets.masters)),
         "cycles": [int(packets.cycles.min()), int(packets.cycles.max())] if len(packets.cycles) else [],
-        "unfinished": [packets.transfer_names[k] for k in np.flatnonzero(~verdict.sent).tolist()][:MOST_FINDINGS],
+        "unfinished": [packets.transfer_names[k] for k in np.flatnonzero(~verdict.ended).tolist()][:MOST_FINDINGS],
         "findings": findings[:MOST_FINDINGS],
     }
 
@@ -75,12 +76,11 @@ class Judgement:
         self._packets = packets
         self._count = len(packets.transfer_names)
         at_master = packets.nodes == packets.masters[packets.transfers]
-        self.sent = np.zeros(self._count, np.bool_)
-        """Whether the tail of each transfer was seen where it was sent."""
-        self.sent[packets.transfers[at_master & packets.tails]] = True
         self._over = np.full(self._count, -1, np.int64)
         np.maximum.at(self._over, packets.transfers, packets.cycles)
-        self._over[~self.sent] = NEVER
+        self.ended = self._ended(at_master)
+        """Whether each transfer is over when the recording ends."""
+        self._over[~self.ended] = NEVER
         self._begun = np.full(self._count, NEVER, np.int64)
         np.minimum.at(self._begun, packets.transfers[at_master], packets.cycles[at_master])
         unseen = (self._begun == NEVER)[packets.transfers]
@@ -88,6 +88,19 @@ class Judgement:
         order = np.lexsort((at_master, packets.cycles, packets.nodes))
         self._cycles, self._nodes = packets.cycles[order], packets.nodes[order]
         self._transfers, self._tails = packets.transfers[order], packets.tails[order]
+
+    def _ended(self, at_master: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        packets, count = self._packets, self._count
+        sent = np.full(count, NEVER, np.int64)
+        at_tail = at_master & packets.tails
+        np.minimum.at(sent, packets.transfers[at_tail], packets.cycles[at_tail])
+        comes_again = at_master & (packets.cycles > sent[packets.transfers])
+        keys = packets.transfers * len(packets.node_names) + packets.nodes
+        untailed = np.setdiff1d(keys, keys[packets.tails]) // max(1, len(packets.node_names))
+        ended = np.ones(count, np.bool_)
+        ended[untailed] = False
+        ended[packets.transfers[comes_again]] = True
+        return ended & (sent < NEVER)
 
     def forbidden(self, reading: Reading) -> Sequence[Seen]:
         """A sight of each pair that does what a reading forbids."""
@@ -114,8 +127,9 @@ class Judgement:
                 self.complete = False
                 break
             others, places = np.unique(self._transfers[low:end], return_index=True)
-            foreign = self._packets.masters[others] != self._packets.masters[first]
-            for other, place in zip(others[foreign].tolist(), (places[foreign] + low).tolist(), strict=True):
+            for other, place in zip(others.tolist(), (places + low).tolist(), strict=True):
+                if other == first:
+                    continue
                 seen = Seen(int(self._cycles[place]), int(self._nodes[place]), first, other)
                 pair = (min(first, other), max(first, other))
                 known = found.get(pair)
@@ -129,7 +143,7 @@ class Judgement:
         masters, found = self._packets.masters, list[Seen]()
         active: list[int] = []
         looks = 0
-        for other in np.lexsort((masters, self._begun)).tolist():
+        for other in np.argsort(self._begun, kind="stable").tolist():
             begun = int(self._begun[other])
             active = [first for first in active if self._over[first] > begun]
             looks += len(active)

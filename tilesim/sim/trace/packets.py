@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
+from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +18,7 @@ from tilesim.budgets import LARGEST_RING_TRACE_BYTES, MOST_FAULTS, MOST_RING_PAC
 from tilesim.errors import InputError
 from tilesim.files import read_text
 from tilesim.printable import shown, unknown
+from tilesim.saving import all_or_nothing, writing
 
 COLUMNS = ("cycle", "node", "master", "transfer", "tail")
 """What the header must name; the order is free, and other columns are left alone."""
@@ -24,7 +26,8 @@ TAILS = {"0": False, "1": True, "false": False, "true": True}
 MOST_DIGITS = 18
 _CHUNK = 1 << 16
 
-Rows = Iterable[tuple[int, str, str, str, bool]]
+PacketSeen: TypeAlias = tuple[int, str, str, str, bool]
+"""A packet passes a stop: the cycle, the stop's node, the transfer's master and name, whether it is the tail."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -62,13 +65,14 @@ def read_packets(path: Path) -> Packets:
     return table.packets()
 
 
-def write_packets(packets: Rows) -> str:
-    """Packets as the text of a .csv file: cycle, node, master, transfer, and whether it is the tail."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(COLUMNS)
-    writer.writerows((cycle, node, master, transfer, int(tail)) for cycle, node, master, transfer, tail in packets)
-    return text.getvalue()
+def save_packets(packets: Iterable[PacketSeen], path: Path) -> None:
+    """Write packets into a .csv file that :func:`read_packets` reads. Raises InputError if that can't be."""
+    with writing(path, "packets"), all_or_nothing(path.parent) as made:
+        text = io.StringIO()
+        writer = csv.writer(text, lineterminator="\n")
+        writer.writerow(COLUMNS)
+        writer.writerows((*where, int(tail)) for *where, tail in packets)
+        (made / path.name).write_text(text.getvalue(), encoding="utf-8", newline="\n")
 
 
 class _Odd(Exception):
