@@ -46,14 +46,8 @@ def command(
     with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
         faults += conflicts(models, chips.names)
-        with kept(faults):
-            folders = folder_names(sources.chips) if len(chips.names) > 1 else []
-            must_be_writable(running.out, folders, [*models, *chips.names], [running.inputs, running.energy])
-        if running.ring_trace is not None:
-            with kept(faults):
-                must_be_free(
-                    running.ring_trace, [path for word in [*models, *chips.names] for path in files_of_model(word)]
-                )
+        folders = folder_names(sources.chips) if len(chips.names) > 1 else []
+        faults += _unwritable(running, folders, [*models, *chips.names])
         refuse(faults)
     if len(chips.names) > 1:
         compare(sources, chips.changes(), compilation, running, batches, json_, quiet)
@@ -69,6 +63,17 @@ def command(
     _show(program, result, chips.changes(), notes if quiet else [*chosen, *notes])
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
+
+
+def _unwritable(running: RunningOptions, folders: Sequence[str], words: Sequence[str]) -> list[str]:
+    """What is wrong with the files that are to be written, where ``words`` stand for what is read."""
+    faults: list[str] = []
+    with kept(faults):
+        must_be_writable(running.out, folders, words, [running.inputs, running.energy])
+    if running.ring_trace is not None:
+        with kept(faults):
+            must_be_free(running.ring_trace, [path for word in words for path in files_of_model(word)])
+    return faults
 
 
 def _tell_json(result: Run, notes: Sequence[str]) -> None:
