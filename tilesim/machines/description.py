@@ -20,6 +20,8 @@ class Role:
     """The bus on which it puts what it sends, as one of several masters."""
     apart: bool = False
     """Whether each of them has a row of its own in the picture of the whole run."""
+    moves: bool = False
+    """Whether its instructions are transfers, which may take no time if the user wants to know what that would save."""
 
 
 @dataclass(frozen=True)
@@ -54,6 +56,8 @@ class Cause:
     """What cycles are lost to that go into it where a chip has more arrays; ``idle``: they had nothing to do."""
     lost_if_sent: Lost | None = None
     """The same in layers whose parameters come from elsewhere during the run, if that is something else."""
+    short: str = ""
+    """In a table, if that is not its name."""
 
 
 @dataclass(frozen=True)
@@ -132,9 +136,9 @@ class Description:
     tile_keys: tuple[str, ...] = ()
     """The keys of a chip whose product is the number of its MAC arrays."""
     columns: Mapping[str, str] = field(default_factory=dict)
-    """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``bytes``."""
-    layers_overlap: bool = True
-    """Whether a cycle may count for several layers."""
+    """What columns of the table of layers mean here: ``cycles``, ``in use``, ``bound by``, ``lasted``, ``bytes``; and
+    its row ``outside layers``.
+    """
     parameter_memory: str = "memory"
     """Where parameters come from during a run."""
     peaks: tuple[PeakRate, ...] = ()

@@ -15,6 +15,7 @@ from tilesim.batching import Plan, Room, graph_of, is_of
 from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
 from tilesim.machines.description import Description
+from tilesim.machines.instructions import Explanation
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
@@ -260,6 +261,16 @@ class Describes(Machine[T, P]):
 
     can: ClassVar[str] = "be described by reports"
     description: ClassVar[Description]
+
+
+class Explains(Machine[T, P]):
+    """Has words for what each instruction of a program does and waits for."""
+
+    can: ClassVar[str] = "explain instructions"
+
+    @abstractmethod
+    def explain(self, program: P) -> Sequence[Explanation]:
+        """What each instruction of a sound program's ``run`` does."""
 
 
 class SecondModel(Machine[T, P]):

@@ -6,6 +6,7 @@ import os
 import sys
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import accumulate
 
 from rich.console import Console, Group, RenderableType
@@ -15,14 +16,16 @@ from rich.text import Text
 from tilesim.findings import sentence
 from tilesim.printable import counted, printable
 from tilesim.registry import description_of
-from tilesim.report.analysis.layers import costs, mac_arrays, working
+from tilesim.report.analysis.layers import LayerRow, beside, costs, layers, mac_arrays, total, working
 from tilesim.report.tables import folded, grid, left, right, table
-from tilesim.report.words import Ending, cause_words, energy_words, kind_word, kind_words, short_name
-from tilesim.statistics import BatchingStatistics, LayerStatistics, PartitionCandidate, RunStatistics
+from tilesim.report.words import Ending, energy_words, kind_word, kind_words
+from tilesim.statistics import BatchingStatistics, PartitionCandidate, RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
 NAMED_SHARE = 0.9
 """So much of a run is said in words, at least."""
+NAMED_OTHERS = 2
+"""Of the rest, so many parts."""
 NAME_WIDTH = 40
 WIDEST = 100_000
 """Columns that no line fills."""
@@ -74,57 +77,36 @@ def summary(statistics: RunStatistics, changes: Mapping[str, object] | None = No
 
 
 def layer_table(statistics: RunStatistics) -> Table:
-    """A line a layer, with its number in its network; then what makes them add up to the run."""
+    """A line a layer, with its number in its network, then what belongs to none: cycles of the average MAC array, which
+    add up to the run's.
+    """
     rows = table(
         *right(""), *folded("layer", most=NAME_WIDTH), *folded("kind"), *right("MACs", "cycles", "of run", "in use"),
         *left("bound by"),
     )  # fmt: skip
     several = len({layer["network"] for layer in statistics["layers"]}) > 1
     before: Counter[str] = Counter()
-    for layer in statistics["layers"]:
-        network = layer["network"]
-        if several and not before[network]:
-            rows.add_row("", Ending(printable(network)), style="bold")
-        name, kind = Ending(short_name(layer["name"])), _cut(kind_word(layer["kind"]))
-        rows.add_row(str(before[network]), name, kind, *_numbers(layer, statistics))
-        before[network] += 1
-    for what, cycles in _beside_layers(statistics):
-        if cycles:
-            rows.add_row("", _cut(what), "", "-", f"{cycles:,}", share(cycles, statistics), "-", cause_words(None))
-    rows.add_row("", _cut("total"), "", *_numbers(statistics, statistics), style="bold")
+    of_layers = layers(statistics)
+    for layer in of_layers:
+        if several and not before[layer.network]:
+            rows.add_row("", Ending(printable(layer.network)), style="bold")
+        kind = kind_word(statistics["layers"][layer.index or 0]["kind"])
+        rows.add_row(str(before[layer.network]), Ending(layer.name), _cut(kind), *_numbers(layer))
+        before[layer.network] += 1
+    rest = beside(statistics, of_layers)
+    if rest.array_cycles:
+        rows.add_row("", _cut(rest.name), "", *_numbers(replace(rest, macs=0)))
+    rows.add_row("", _cut("total"), "", *_numbers(total(statistics)), style="bold")
     return rows
 
 
-def _beside_layers(statistics: RunStatistics) -> Iterator[tuple[str, int]]:
-    """What makes the layers' cycles add up to the run's. Where they are sums over several inferences, or never of two
-    layers at once, nobody can tell both from each other.
-    """
-    layers, cycles = statistics["layers"], statistics["cycles"]
-    in_layers, total = covered_cycles(layers), sum(layer["cycles"] for layer in layers)
-    if statistics["inferences"] > 1 or not description_of(statistics["machine"]).layers_overlap:
-        yield ("outside layers" if cycles > total else "overlap"), cycles - total
-        return
-    yield "outside layers", cycles - in_layers
-    yield "overlap", in_layers - total
-
-
-def covered_cycles(layers: Sequence[LayerStatistics]) -> int:
-    """Cycles in which some layer is at work."""
-    covered = end = 0
-    for layer in sorted(layers, key=lambda layer: layer["start_cycle"]):
-        start, stop = layer["start_cycle"], layer["start_cycle"] + layer["cycles"]
-        covered += max(0, stop - max(start, end))
-        end = max(end, stop)
-    return covered
-
-
-def _numbers(layer: LayerStatistics | RunStatistics, statistics: RunStatistics) -> Iterator[str]:
-    cycles, macs = layer["cycles"], layer["macs"]
+def _numbers(row: LayerRow) -> Iterator[str]:
+    cycles, macs = row.array_cycles, row.macs
     yield f"{macs:,}" if macs else "-"
     yield f"{cycles:,}" if cycles else "-"
-    yield share(cycles, statistics) if cycles else "-"
-    yield f"{layer['mac_utilisation']:.1%}" if macs and cycles else "-"
-    yield cause_words(layer["bound_by"])
+    yield f"{row.of_run:.1%}" if cycles else "-"
+    yield f"{row.in_use:.1%}" if macs and cycles else "-"
+    yield row.bound_words
 
 
 def share(cycles: int, statistics: RunStatistics) -> str:
@@ -221,7 +203,7 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
         yield "energy", words
     tiles, busy = len(mac_arrays(statistics)), len(working(statistics))
     if busy < tiles:
-        yield "tiles", f"{busy} of {tiles} compute, the others are idle"
+        yield "tiles", f"{busy} of {tiles} compute; the MAC arrays of the others are idle all the time"
     if line := partition_words(statistics):
         yield "partition", line
     if banded := [layer["bands"] for layer in layers if layer.get("bands", 1) > 1]:
@@ -276,10 +258,17 @@ def largest(statistics: RunStatistics) -> RenderableType:
         lines.add_row(share(cycles, statistics), f"{cycles:,} cycles", what)
     rest = statistics["cycles"] - sum(cycles for cycles, _ in shown)
     if rest:
-        lines.add_row(share(rest, statistics), f"{rest:,} cycles", "the rest")
+        lines.add_row(share(rest, statistics), f"{rest:,} cycles", _rest_words(every[enough:], statistics))
     return Group(Text("Where the cycles of the MAC array go, largest first", "bold"), lines)
 
 
 def duration(cycles: int, clock_hz: int) -> str:
     """What ``cycles`` take at ``clock_hz``, for people."""
     return format_seconds(cycles / clock_hz)
+
+
+def _rest_words(others: Sequence[tuple[int, str]], statistics: RunStatistics) -> str:
+    """What the rest of a run is, the largest parts by name."""
+    named = [f"{share(cycles, statistics)} {what}" for cycles, what in others[:NAMED_OTHERS]]
+    more = [f"{len(others) - NAMED_OTHERS} more"] if len(others) > NAMED_OTHERS else []
+    return f"the rest: {', '.join([*named, *more])}" if named else "the rest"

@@ -14,9 +14,9 @@ ROLES = (
     Role("matrix", "matrix unit"),
     Role("vector", "vector unit"),
     Role("weight_path", "weight path"),
-    Role("weight_fetcher", "weight fetcher"),
-    Role("dma_in", "DMA in", sends_on="host"),
-    Role("dma_out", "DMA out", sends_on="host"),
+    Role("weight_fetcher", "weight fetcher", moves=True),
+    Role("dma_in", "DMA in", sends_on="host", moves=True),
+    Role("dma_out", "DMA out", sends_on="host", moves=True),
     Role("sequencer", "sequencer"),
 )
 GROUPS = {
@@ -82,16 +82,18 @@ CAUSES = {
         "the array has nothing to do: other units are at work, or instructions are on their way",
         "without work: other units are at work, or instructions come",
         lost="idle",
+        short="other units",
     ),
 }
 COLUMNS = {
     "cycles": (
         "Those of the matrix unit, from the end of its work for other layers to the end of its last instruction for "
-        "this one; a layer of the vector unit alone has the cycles in which the matrix unit waits for it. Of several "
-        "inferences they are the sum, and the start is the first."
+        "this one; a layer of the vector unit alone has the cycles in which the matrix unit waits for it. So all rows "
+        "together are the run's cycles."
     ),
     "in use": "MACs divided by what all cells of the array could do in its cycles.",
-    "bound by": "The cause that most of the layer's cycles went into.",
+    "lasted": "The same for each layer; of several inferences it is the sum, and the start is the first.",
+    "outside layers": "Cycles behind the last instruction of the matrix unit, in which outputs leave.",
     "bytes": (
         "What the layer's instructions put on each link: what the host sends and gets, weights that leave weight "
         "memory, and the instructions themselves."
@@ -105,7 +107,6 @@ DESCRIPTION = Description(
     mac_arrays=".matrix",
     causes=CAUSES,
     columns=COLUMNS,
-    layers_overlap=False,
     parameter_memory="weight memory",
     peaks=(PeakRate("all cells of the array", ("array.rows", "array.columns")),),
     bandwidths=(

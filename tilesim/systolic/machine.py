@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.batching.document import WeightSupply
 from tilesim.errors import InputError, ProgramError
-from tilesim.machines.machine import Array, Describes, PlansBatches, RunsInTurn
+from tilesim.machines.instructions import Explanation
+from tilesim.machines.machine import Array, Describes, Explains, PlansBatches, RunsInTurn
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.network.graph import Network
 from tilesim.run import Run
@@ -33,7 +34,12 @@ RUN_TIME_KEYS = frozenset(
 """No clock is among them: how fast weights come decides how many vectors go through the array together."""
 
 
-class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], RunsInTurn[Topology, Program]):
+class Systolic(
+    Describes[Topology, Program],
+    PlansBatches[Topology, Program],
+    RunsInTurn[Topology, Program],
+    Explains[Topology, Program],
+):
     """The weight-stationary array with its vector unit."""
 
     name = "systolic"
@@ -96,6 +102,11 @@ class Systolic(Describes[Topology, Program], PlansBatches[Topology, Program], Ru
         self, programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]], options: RunOptions
     ) -> Run:
         return self.simulate(self.link(programs, order), [array for arrays in inputs for array in arrays], options)
+
+    def explain(self, program: Program) -> Sequence[Explanation]:
+        from tilesim.systolic.explanations import explanations
+
+        return explanations(program)
 
     def weight_supply(self, topology: Topology) -> WeightSupply:
         memory, array = topology.weight_memory, topology.array

@@ -19,13 +19,13 @@ ROLES = (
     Role("mac_array", "MAC arrays", apart=True),
     Role("tensor", "tensor controls"),
     Role("ring_consumer", "ring consumers"),
-    Role("ring_producer", "ring producers", sends_on="ring"),
-    Role("narrow_to_wide", "narrow to wide"),
-    Role("wide_to_narrow", "wide to narrow"),
+    Role("ring_producer", "ring producers", sends_on="ring", moves=True),
+    Role("narrow_to_wide", "narrow to wide", moves=True),
+    Role("wide_to_narrow", "wide to narrow", moves=True),
     Role("mesh_in_*", "mesh in"),
-    Role("mesh_out_*", "mesh out"),
-    Role("infeed", "infeed", sends_on="ring"),
-    Role("outfeed", "outfeed"),
+    Role("mesh_out_*", "mesh out", moves=True),
+    Role("infeed", "infeed", sends_on="ring", moves=True),
+    Role("outfeed", "outfeed", moves=True),
     Role("classifier", "classifier", sends_on="ring"),
     Role("controller", "controller"),
 )
@@ -127,19 +127,23 @@ CAUSES = {
 }
 COLUMNS = {
     "cycles": (
-        "From the first tile's first step to the last tile's last word. Tiles go on to the next layer as soon as they "
-        "can, so layers overlap and their cycles may add up to more than the run. Of several inferences they are the "
-        "sum, and the start is the first."
+        "Those of the average MAC array. Each tile accounts for the cycles from the end of its tensor operation before "
+        "(or the start of the run) to the end of each of the layer's: so a cycle of a tile belongs to one layer at "
+        "most, what the layer's inputs took to come is its own, and all rows together are the run's cycles."
     ),
-    "in use": "MACs divided by what the layer's tiles could do in its cycles.",
-    "bound by": (
-        "The cause that most of the MAC arrays' cycles for the layer went into. Each tile accounts for the cycles from "
-        "the end of its tensor operation before (or the start of the run) to the end of each of the layer's, so that "
-        "together the layers have all cycles of the MAC arrays but those after a tile's last one, which have no work."
+    "lasted": (
+        "From the first tile's first step to the last tile's last word; the start counts from the run's first cycle. "
+        "Tiles go on to the next layer as soon as they can, so layers overlap. Of several inferences it is the sum, "
+        "and the start is the first."
+    ),
+    "outside layers": (
+        "Cycles of tiles behind their last tensor operation, or without any: while other tiles work, outputs are "
+        "gathered in one tile, and rows leave over the ring, through the classifier tile and to the host."
     ),
     "bytes": (
         "What the layer's instructions put on each bus, counted once, where it enters: rows of the ring, words of the "
-        "mesh, instructions, and what the host sends and gets. Headers are not counted."
+        "mesh, instructions, and what the host sends and gets. Headers are not counted. Outputs are gathered "
+        "outside layers."
     ),
 }
 TILES = ("grid.rows", "grid.columns")

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
 from tilesim.machines import machine
+from tilesim.machines.instructions import Explanation
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
@@ -51,6 +52,7 @@ class Tiled(
     machine.PlansCache[Topology, Program],
     machine.Spreads[Topology, Program],
     machine.RunsInTurn[Topology, Program],
+    machine.Explains[Topology, Program],
     machine.SecondModel[Topology, Program],
 ):
     """The multi-tile chip."""
@@ -162,6 +164,11 @@ class Tiled(
                     k,
                     f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
                 )
+
+    def explain(self, program: Program) -> Sequence[Explanation]:
+        from tilesim.tiled.explanations import explanations
+
+        return explanations(program)
 
     def step(self, program: Program, inputs: Sequence[machine.Array], trace: bool) -> machine.ModelResult:
         from tilesim.tiled import stepped

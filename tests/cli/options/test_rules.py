@@ -35,7 +35,7 @@ def test_a_meeting_ends_a_run_with_status_3(tilesim: Any, meeting: Path, tmp_pat
     assert result.stderr.startswith(
         "error: the run program lets transfers meet on the ring: in cycle 43 a packet of other "
     )
-    assert not (tmp_path / "out").exists()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["end"]["kind"] == "collision"
 
 
 def test_a_run_that_is_only_observed_tells(tilesim: Any, meeting: Path, tmp_path: Path) -> None:

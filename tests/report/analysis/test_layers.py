@@ -7,12 +7,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 import tilesim
 from tilesim.registry import description_of
 from tilesim.report.analysis.layers import (
     DEFINITIONS,
+    array_cycles,
     beside,
+    bound_words,
     causes,
     computes,
     costs,
@@ -58,6 +62,54 @@ def test_with_what_is_beside_them_they_sum_to_the_run(name: str, request: pytest
     assert sum(sum(each.breakdown.values()) for each in everything) == arrays
 
 
+@pytest.mark.parametrize("name", RUNS)
+def test_rows_are_the_run_to_the_cycle(name: str, request: pytest.FixtureRequest) -> None:
+    """Cycles, shares and MACs: a row's MACs in use, weighted with its cycles, come to those of the run."""
+    run: SavedRun = request.getfixturevalue(name)
+    found, whole = layers(run.statistics), total(run.statistics)
+    everything = [*found, beside(run.statistics, found)]
+    assert sum(each.array_cycles for each in everything) == whole.array_cycles == run.statistics["cycles"]
+    assert sum(each.of_run for each in everything) == pytest.approx(whole.of_run)
+    assert sum(each.in_use * each.of_run for each in everything) == pytest.approx(whole.in_use)
+    for each in everything:
+        assert abs(each.array_cycles - each.of_run * run.statistics["cycles"]) <= 1
+        assert 0 <= each.in_use <= 1
+
+
+@given(st.lists(st.integers(0, 10**6), max_size=20), st.integers(1, 64), st.integers(0, 10**6))
+def test_whole_cycles_add_up_and_are_a_cycle_off_at_most(layers: list[int], arrays: int, rest: int) -> None:
+    cycles = -(-(sum(layers) + rest) // arrays)
+    run = {
+        "machine": "tiled",
+        "cycles": cycles,
+        "units": [unit(f"chip.tile{k}.mac_array", 1, 0) for k in range(arrays)],
+        "layers": [{"breakdown": {"macs": taken}} for taken in layers],
+    }
+    *each, outside = array_cycles(run)
+    assert sum(each) + outside == cycles
+    assert outside >= 0
+    assert all(abs(found - taken / arrays) <= 1 for found, taken in zip(each, layers, strict=True))
+    assert all(found == 0 for found, taken in zip(each, layers, strict=True) if not taken)
+
+
+def bound(cause: str | None, macs: int, busy: int, machine: str = "tiled") -> str:
+    """A layer's, on 2 arrays of 256 MACs."""
+    arrays = [unit(f"chip.tile{k}{description_of(machine).mac_arrays}", busy, 0) for k in range(2)]
+    run = {"machine": machine, "cycles": 100, "macs": 5_120, "mac_utilisation": 0.1, "units": arrays}
+    return bound_words({"bound_by": cause, "macs": macs, "mac_busy_cycles": busy}, run)
+
+
+def test_a_busy_array_says_how_many_of_its_macs_a_layer_uses() -> None:
+    assert bound("macs", 400, 100) == "4/256 MACs"
+    assert bound("macs", 321, 100) == "3.2/256 MACs"
+    assert bound("macs", 25_600, 100) == "256/256 MACs"
+    assert bound("unused MACs", 3_200, 100, "systolic") == "32/256 MACs"
+    assert bound("macs", 0, 100) == "MAC array"
+    assert bound("ring", 400, 100) == "ring"
+    assert bound("other", 0, 0, "systolic") == "other units"
+    assert bound(None, 0, 0) == "-"
+
+
 def test_without_energies_there_are_none(digits_run: SavedRun) -> None:
     run = {name: value for name, value in digits_run.statistics.items() if name != "energy"}
     found = layers(run)
@@ -92,7 +144,8 @@ def test_causes_in_the_order_of_their_explanations_strange_ones_last() -> None:
 def test_columns_mean_what_the_machine_says_of_them() -> None:
     assert definitions({"machine": "systolic"})["cycles"].startswith("Those of the matrix unit")
     assert definitions({"machine": "abacus"}) == DEFINITIONS
-    assert {*definitions({"machine": "tiled"})} == {*DEFINITIONS}
+    assert "gathered" in definitions({"machine": "tiled"})["outside layers"]
+    assert {*definitions({"machine": "tiled"})} == {*definitions({"machine": "systolic"})} == {*DEFINITIONS}
 
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}

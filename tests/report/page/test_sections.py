@@ -17,7 +17,8 @@ from tilesim.report.page.contention import UNRECORDED, contention
 from tilesim.report.page.matrix import UNTRACED, matrix
 from tilesim.report.page.sections import (
     NO_LAYERS,
-    NO_ROOFLINE,
+    NO_MACS,
+    NO_ROOFS,
     batches,
     layer_table,
     overview,
@@ -65,8 +66,13 @@ def test_layers_and_rooflines_go_as_json(digits_run: SavedRun) -> None:
 def test_a_program_without_layers_says_so() -> None:
     run = made_up(None)
     assert layer_table(run).data["note"] == NO_LAYERS
-    assert roofline(run).data["note"] == NO_ROOFLINE
+    assert roofline(run).data["note"] == NO_MACS
     assert NO_LAYERS in report(run)
+
+
+def test_a_machine_without_roofs_is_named() -> None:
+    run = made_up(None, machine="abacus", macs=7)
+    assert roofline(run).data["note"] == NO_ROOFS.format("abacus")
 
 
 def test_figures_are_those_of_the_run() -> None:

@@ -117,10 +117,11 @@ def test_units_that_never_did_anything_are_there() -> None:
 def test_lanes_are_layers_or_of_several_inferences_these() -> None:
     trace = random_trace(1, TRACKS[:1], 10)
     layer = {"name": "a", "kind": "convolution", "start_cycle": 3, "cycles": 7, "bound_by": "macs"}
+    layer |= {"macs": 0, "mac_busy_cycles": 7}
     never = {**layer, "start_cycle": None, "cycles": 0}
     lanes = timeline(made_up(trace, layers=[never, layer])).data["lanes"]
     assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [("1", "a", 3, 7)]
-    assert lanes[0]["words"] == "layer 1, convolution, bound by MACs: a"
+    assert lanes[0]["words"] == "layer 1, convolution, bound by MAC array: a"
     requests = [{"network": "n", "start_cycle": 5 * k, "end_cycle": 5 * k + 9} for k in range(2)]
     lanes = timeline(made_up(trace, layers=[layer], inferences=2, requests=requests)).data["lanes"]
     assert [tuple(lane[key] for key in ("number", "name", "start", "cycles")) for lane in lanes] == [

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from shutil import get_terminal_size
 from typing import Annotated
@@ -22,7 +21,7 @@ from tilesim.cli.options.running import (
     RulesOption,
     RunningOptions,
 )
-from tilesim.cli.output import QuietOption, tell
+from tilesim.cli.output import QuietOption, tell, tell_json_lines
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import cut, simulated_once
@@ -118,8 +117,7 @@ def _show(program: Program, run: Run, units: list[str], json_: bool) -> None:
     watch = Watch(run.trace, run.signals, description_of(program.topology.machine), units)
     refuse(f"--units: each {fault}" for fault in watch.unmatched(program.topology.name))
     if json_:
-        for document in documents(watch):
-            typer.echo(json.dumps(document, allow_nan=False))
+        tell_json_lines(documents(watch))
         return
     width = max(NARROWEST, get_terminal_size().columns)
     text = [*lines(watch, [op.label for op in program.run], width)]

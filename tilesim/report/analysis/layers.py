@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 from tilesim.registry import description_of
@@ -15,14 +16,26 @@ Cycles: TypeAlias = dict[str, float]
 """Cycles of the average MAC array, by cause."""
 OTHER = "other"
 """Behind cycles of a run whose causes its machine does not tell."""
+BESIDE = "outside layers"
+"""What belongs to the run and to no layer."""
+BUSY_ARRAY = "MAC array"
+"""What binds a layer that keeps its MAC arrays busy without doing MACs."""
 DEFINITIONS: Mapping[str, str] = {
     "cycles": (
-        "From its first step to its last result. Layers that overlap have cycles that may add up to more than the run. "
-        "Of several inferences they are the sum, and the start is the first."
+        "Those of the average MAC array for the layer, waits included: a cycle of an array belongs to one layer at "
+        "most, so that all rows together are the run's cycles."
     ),
-    "of run": "Its cycles divided by the run's; a start counts from the run's first cycle.",
-    "in use": "MACs divided by what its MAC arrays could do in its cycles.",
-    "bound by": "The cause that most of the MAC arrays' cycles for the layer went into.",
+    "of run": "Its cycles divided by the run's.",
+    "in use": "MACs divided by what the MAC arrays could do in its cycles.",
+    "bound by": (
+        "The cause that most of the MAC arrays' cycles for the layer went into. Where that is that they were busy: how "
+        "many of an array's MACs the layer used in such a cycle (4/256 MACs), or MAC array if it does none."
+    ),
+    "lasted": (
+        "From its first step to its last result; the start counts from the run's first cycle. Layers may overlap. Of "
+        "several inferences it is the sum, and the start is the first."
+    ),
+    BESIDE: "Cycles of MAC arrays that belong to no layer.",
     "bytes": "What the layer's instructions put on each bus, counted once, where it enters.",
     "energy": "Counted actions times the energy of each in the run's table.",
 }
@@ -38,9 +51,11 @@ def definitions(statistics: RunStatistics) -> dict[str, str]:
 class LayerRow:
     """A layer of a run, or what adds up to the run beside all layers (``index`` None).
 
-    ``name`` is what tells it from others, ``full_name`` what the model calls it. ``breakdown``: cycles of MAC arrays by
-    cause. ``entered`` and ``carried``: bytes by bus, counted once or on each link. ``energy_pj`` is None where nobody
-    counted it, and ``action_bytes``, the bytes of each action that was counted, is empty.
+    ``name`` is what tells it from others, ``full_name`` what the model calls it. ``cycles`` is from its first step to
+    its last result; ``array_cycles`` are those of the average MAC array, which together are the run's: ``of_run`` and
+    ``in_use`` are of these. ``bound_words`` say what bounds it. ``breakdown``: cycles of MAC arrays by cause.
+    ``entered`` and ``carried``: bytes by bus, counted once or on each link. ``energy_pj`` is None where nobody counted
+    it, and ``action_bytes``, the bytes of each action that was counted, is empty.
     """
 
     index: int | None = None
@@ -52,9 +67,11 @@ class LayerRow:
     macs: int = 0
     start_cycle: int = 0
     cycles: int = 0
+    array_cycles: int = 0
     of_run: float = 0.0
     in_use: float = 0.0
     bound_by: str | None = None
+    bound_words: str = "-"
     breakdown: Mapping[str, int] = field(default_factory=dict)
     entered: Mapping[str, int] = field(default_factory=dict)
     carried: Mapping[str, int] = field(default_factory=dict)
@@ -64,17 +81,18 @@ class LayerRow:
 
 def layers(statistics: RunStatistics) -> list[LayerRow]:
     """Every layer, numbered as run.json lists them."""
-    energies = _energies(statistics)
+    energies, cycles = _energies(statistics), array_cycles(statistics)
     return [
         replace(
-            _row(layer, energy),
+            _row(layer, energy, statistics),
             index=k,
             name=short_name(layer["name"]),
             full_name=layer["name"],
             kind=kind_words(layer["kind"]),
             tiles=layer["tiles"],
             start_cycle=layer["start_cycle"],
-            of_run=layer["cycles"] / max(1, statistics["cycles"]),
+            bound_words=bound_words(layer, statistics),
+            array_cycles=cycles[k],
         )
         for k, (layer, energy) in enumerate(zip(statistics["layers"], energies, strict=True))
     ]
@@ -84,32 +102,61 @@ def beside(statistics: RunStatistics, of_layers: Sequence[LayerRow]) -> LayerRow
     """What belongs to the run and to no layer: with it, MAC arrays' cycles, bytes and energy are the run's."""
     whole = total(statistics)
     energy = statistics.get("energy")
-    outside = energy and energy["outside_layers"]
+    outside_layers = energy and energy["outside_layers"]
+    breakdown = _rest(whole.breakdown, [layer.breakdown for layer in of_layers])
+    bound_by = max(breakdown, key=lambda cause: (breakdown[cause], cause), default=None)
     return LayerRow(
-        name="beside layers",
-        full_name="beside layers",
+        name=BESIDE,
+        full_name=BESIDE,
         macs=whole.macs - sum(layer.macs for layer in of_layers),
-        breakdown=_rest(whole.breakdown, [layer.breakdown for layer in of_layers]),
+        array_cycles=array_cycles(statistics)[-1],
+        of_run=1 - sum(layer.of_run for layer in of_layers),
+        bound_by=bound_by,
+        bound_words=short_cause(bound_by, statistics),
+        breakdown=breakdown,
         entered=_rest(whole.entered, [layer.entered for layer in of_layers]),
         carried=_rest(whole.carried, [layer.carried for layer in of_layers]),
-        energy_pj=outside and outside["total_pj"],
-        action_bytes=_action_bytes(outside),
+        energy_pj=outside_layers and outside_layers["total_pj"],
+        action_bytes=_action_bytes(outside_layers),
     )
 
 
 def total(statistics: RunStatistics) -> LayerRow:
     """The run as a whole, as run.json has it."""
-    row, tiles = _row(statistics, statistics.get("energy")), len(mac_arrays(statistics))
-    return replace(row, name="run", full_name="run", tiles=tiles, of_run=1.0)
+    row, tiles = _row(statistics, statistics.get("energy"), statistics), len(mac_arrays(statistics))
+    busy = sum(layer["mac_busy_cycles"] for layer in statistics["layers"])
+    return replace(
+        row,
+        name="run",
+        full_name="run",
+        tiles=tiles,
+        array_cycles=statistics["cycles"],
+        of_run=1.0,
+        in_use=statistics["mac_utilisation"],
+        bound_words=_bound_words(statistics["bound_by"], statistics["macs"], busy, statistics),
+    )
 
 
-def _row(part: LayerStatistics | RunStatistics, energy: LayerEnergy | EnergyStatistics | None) -> LayerRow:
-    """What run.json says alike of a layer and of the whole run."""
+def array_cycles(statistics: RunStatistics) -> list[int]:
+    """Whole cycles of the average MAC array that each layer takes and, last, what belongs to none: together they are
+    the run's, for each ends where all before it, rounded once, do.
+    """
+    ends = accumulate(sum(layer["breakdown"].values()) for layer in statistics["layers"])
+    rounded = [0, *(round(end / arrays(statistics)) for end in ends), statistics["cycles"]]
+    return [end - start for start, end in pairwise(rounded)]
+
+
+def _row(
+    part: LayerStatistics | RunStatistics, energy: LayerEnergy | EnergyStatistics | None, run: RunStatistics
+) -> LayerRow:
+    """What run.json says alike of a layer and of the whole ``run``."""
+    taken, macs = sum(part["breakdown"].values()), macs_per_array(run)
     return LayerRow(
         network=part["network"],
         macs=part["macs"],
         cycles=part["cycles"],
-        in_use=part["mac_utilisation"],
+        of_run=taken / max(1, run["cycles"] * arrays(run)),
+        in_use=part["macs"] / (taken * macs) if taken and macs else 0.0,
         bound_by=part["bound_by"],
         breakdown=part["breakdown"],
         entered={bus: moved["entered"] for bus, moved in part["bytes"].items()},
@@ -139,6 +186,38 @@ def _action_bytes(energy: LayerEnergy | EnergyStatistics | None) -> dict[str, in
 def _rest(whole: Mapping[str, int], parts: Sequence[Mapping[str, int]]) -> dict[str, int]:
     rest = {name: amount - sum(part.get(name, 0) for part in parts) for name, amount in whole.items()}
     return {name: amount for name, amount in rest.items() if amount}
+
+
+# ---- what bounds a layer, in words
+
+
+def short_cause(cause: str | None, run: RunStatistics) -> str:
+    """A cause of a ``run`` in a table."""
+    known = description_of(run["machine"]).causes.get(cause or "")
+    return (known and known.short) or cause_words(cause)
+
+
+def macs_per_array(run: RunStatistics) -> int:
+    """What each MAC array can do in a cycle; 0 of a run without MACs, or whose use of them nobody knows."""
+    could_do = run["mac_utilisation"] * run["cycles"] * arrays(run)
+    return round(run["macs"] / could_do) if could_do else 0
+
+
+def bound_words(layer: LayerStatistics, run: RunStatistics) -> str:
+    """What bounds a layer of a ``run``: where MAC arrays are busy most of the time, how many MACs of one of them it
+    uses in such a cycle, such as ``4/256 MACs``.
+    """
+    return _bound_words(layer["bound_by"], layer["macs"], layer["mac_busy_cycles"], run)
+
+
+def _bound_words(cause: str | None, macs: int, busy_cycles: int, run: RunStatistics) -> str:
+    most = macs_per_array(run)
+    if cause is None or not computes(cause, run):
+        return short_cause(cause, run)
+    if not (macs and busy_cycles and most):
+        return BUSY_ARRAY
+    used = macs / busy_cycles
+    return f"{f'{used:,.0f}' if used >= 10 else f'{used:.2g}'}/{most:,} MACs"
 
 
 # ---- where the time went, as seen from the MAC arrays, the part that a chip is built around

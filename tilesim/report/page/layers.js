@@ -45,12 +45,13 @@ function columnsOf(data) {
     { title: "kind", value: (row) => row.kind },
     { title: "tiles", value: (row) => row.tiles, number: true },
     { title: "MACs", value: (row) => row.macs, number: true },
-    { title: "start", value: (row) => (row.index === null || !row.cycles ? null : row.start_cycle), number: true },
-    { title: "cycles", value: (row) => row.cycles, number: true },
+    { title: "cycles", value: (row) => row.array_cycles, number: true },
     { title: "of run", value: (row) => row.of_run, show: percent, number: true },
     { title: "in use", value: (row) => row.in_use, show: percent, number: true, cell: useCell },
-    { title: "bound by", value: (row) => row.bound_by, cell: (row) => boundCell(row, data) },
-    { title: "cycles of the MAC arrays", value: (row) => causesOf(row).all, cell: (row) => causesCell(row, data, most) },
+    { title: "bound by", value: (row) => row.bound_words, cell: (row) => boundCell(row, data) },
+    { title: "start", value: (row) => (row.index === null || !row.cycles ? null : row.start_cycle), number: true },
+    { title: "lasted", value: (row) => (row.index === null ? null : row.cycles), number: true },
+    { title: "cycles of all MAC arrays", value: (row) => causesOf(row).all, cell: (row) => causesCell(row, data, most) },
     ...data.buses.map((bus) => ({ title: joined(bus), value: (row) => row.entered[bus] || 0, show: tilesim.bytes, number: true, cell: (row, column) => bytesCell(row, column, bus) })),
     { title: "energy, \u00b5J", value: (row) => (energy && row.energy_pj !== null ? row.energy_pj / 1e6 : null), show: (value) => value.toFixed(value < 1 ? 3 : 1), number: true },
   ].filter(Boolean);
@@ -85,7 +86,9 @@ function useCell(row, column) {
 
 function boundCell(row, data) {
   const cause = data.causes.find(({ name }) => name === row.bound_by);
-  return element("td", {}, ...(cause ? [element("i", { class: "swatch", style: `background: ${hue(cause.name)}` }), cause.words] : ["-"]));
+  const cell = element("td", {}, ...(cause ? [element("i", { class: "swatch", style: `background: ${hue(cause.name)}` }), row.bound_words] : ["-"]));
+  if (cause) tilesim.tip(cell, () => [element("b", {}, `${row.name}: ${row.bound_words}`), element("div", {}, `Most of its MAC arrays' cycles: ${cause.sentence}`), row.macs && row.bound_words.endsWith("MACs") ? element("div", {}, `In a cycle in which an array was busy it did ${row.bound_words}, on average.`) : null].filter(Boolean));
+  return cell;
 }
 
 function causesCell(row, data, most) {

@@ -118,7 +118,7 @@ function words(found, dot) {
   const line = (text) => element("div", {}, text);
   const ratio = dot.intensity === null ? `no ${found.words}` : `${number(dot.bytes)} bytes: ${Number(dot.intensity.toPrecision(4))} MACs per ${found.words}`;
   const share = dot.attainable === null ? [] : [line(`attainable there: ${giga(dot.attainable)} MACs/s`)];
-  return [element("div", {}, element("b", {}, `${dot.index}  ${dot.name}`)), line(`${dot.kind}, bound by ${dot.bound_by || "nothing"}`), line(`${number(dot.macs)} MACs in ${number(dot.cycles)} cycles: ${giga(dot.achieved)} MACs/s`), line(ratio), ...share];
+  return [element("div", {}, element("b", {}, `${dot.index}  ${dot.name}`)), line(`${dot.kind}, bound by ${dot.bound_by ? dot.bound_words : "nothing"}`), line(`${number(dot.macs)} MACs in ${number(dot.cycles)} cycles: ${giga(dot.achieved)} MACs/s`), line(ratio), ...share];
 }
 
 function showLayer({ start, cycles }) {

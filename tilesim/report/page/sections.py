@@ -12,13 +12,14 @@ import numpy as np
 from tilesim.errors import InputError
 from tilesim.report.analysis import batching, stall_free
 from tilesim.report.analysis.bottleneck import verdict
-from tilesim.report.analysis.layers import beside, causes, computes, costs, definitions, layers, total
+from tilesim.report.analysis.layers import beside, causes, computes, costs, definitions, layers, short_cause, total
 from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
 from tilesim.report.page.contention import contention
 from tilesim.report.page.findings import findings
 from tilesim.report.page.floorplan import floorplan
+from tilesim.report.page.instructions import instructions
 from tilesim.report.page.matrix import matrix
 from tilesim.report.page.path import path
 from tilesim.report.page.timeline import timeline
@@ -27,7 +28,8 @@ from tilesim.statistics import RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
 NO_LAYERS = "This program has no layers: nobody compiled it from a network."
-NO_ROOFLINE = "There is no roofline: no layer does MACs, or nobody has described the roofs of this kind of chip."
+NO_MACS = "There is no roofline: no layer of this program does MACs."
+NO_ROOFS = "There is no roofline: the {} machine names no peak rates of its chips."
 BATCH_SCRIPTS = ("batching_plot.js", "batching.js")
 BATCH_COLUMNS = ("layer", "first", "count", "start_cycle", "end_cycle", "buffer_bytes")
 
@@ -121,7 +123,7 @@ def layer_table(run: SavedRun) -> PageSection:
         "run": asdict(whole),
         "buses": list(whole.entered),
         "networks": len({layer.network for layer in of_layers}),
-        "causes": [_cause(cause, meaning) for cause, meaning in causes(statistics).items()],
+        "causes": [_cause(cause, meaning, statistics) for cause, meaning in causes(statistics).items()],
         "definitions": definitions(statistics),
         "note": "" if of_layers else NO_LAYERS,
     }
@@ -134,9 +136,9 @@ def roofline(run: SavedRun) -> PageSection:
     bounds = dict.fromkeys(dot.layer.bound_by or "" for line in lines[:1] for dot in line.dots)
     data = {
         "rooflines": [_roofline(line) for line in lines],
-        "causes": [_cause(cause, meanings.get(cause, cause_words(cause))) for cause in bounds],
+        "causes": [_cause(cause, meanings.get(cause, cause_words(cause)), run.statistics) for cause in bounds],
         "definition": DEFINITION,
-        "note": "" if lines else NO_ROOFLINE,
+        "note": "" if lines else NO_ROOFS.format(run.statistics["machine"]) if run.statistics["macs"] else NO_MACS,
     }
     return PageSection("roofline", "Roofline", data)
 
@@ -150,7 +152,8 @@ def _roofline(line: Roofline) -> dict[str, Any]:
             {
                 "index": dot.layer.index, "name": dot.layer.name, "kind": dot.layer.kind, "macs": dot.layer.macs,
                 "bytes": dot.bytes, "start": dot.layer.start_cycle,
-                "cycles": dot.layer.cycles, "bound_by": dot.layer.bound_by or "", "intensity": dot.intensity,
+                "cycles": dot.layer.cycles, "bound_by": dot.layer.bound_by or "",
+                "bound_words": dot.layer.bound_words, "intensity": dot.intensity,
                 "achieved": dot.achieved,
                 "attainable": None if dot.intensity is None else line.attainable(dot.intensity),
             }
@@ -159,8 +162,8 @@ def _roofline(line: Roofline) -> dict[str, Any]:
     }  # fmt: skip
 
 
-def _cause(cause: str, meaning: str) -> dict[str, str]:
-    return {"name": cause, "words": cause_words(cause), "sentence": meaning}
+def _cause(cause: str, meaning: str, statistics: RunStatistics) -> dict[str, str]:
+    return {"name": cause, "words": short_cause(cause, statistics), "sentence": meaning}
 
 
 def stall_free_table(run: SavedRun) -> PageSection | None:
@@ -176,6 +179,7 @@ SECTIONS: tuple[Callable[[SavedRun], PageSection | None], ...] = (
     timeline,
     path,
     floorplan,
+    instructions,
     matrix,
     contention,
     batches,

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.report.analysis.layers import bound_words
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
 from tilesim.report.page.timeline_findings import hues_of, marks
 from tilesim.report.page.timeline_tracks import active_cycles, tracks_data
 from tilesim.report.tracks import accounts_of, kind_of, stacked
-from tilesim.report.words import cause_words, kind_word, kind_words, short_name
+from tilesim.report.words import kind_word, kind_words, short_name
 from tilesim.sim.trace.trace import Trace
-from tilesim.statistics import LayerStatistics, RunStatistics
+from tilesim.statistics import RunStatistics
 
 PARTS = (
     *("axis", "spans", "rows", "view", "paint", "head", "counters", "marks", "words", "search", "labels"),
@@ -97,7 +98,7 @@ def run_data(saved: SavedRun, trace: Trace, tracks: Sequence[str]) -> dict[str, 
         "cycles": run["cycles"],
         "clock_hz": run["clock_hz"],
         **tracks_data(saved, tracks),
-        "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run["layers"])),
+        "lanes": list(_requests(run) if run["inferences"] > 1 else _layers(run)),
         "findings": marks(run, trace, hues_of(run)),
     }
 
@@ -119,11 +120,11 @@ def _note(run: RunStatistics, trace: Trace) -> str | None:
     )
 
 
-def _layers(layers: Sequence[LayerStatistics]) -> Iterator[dict[str, Any]]:
+def _layers(run: RunStatistics) -> Iterator[dict[str, Any]]:
     """What stands in the lanes above the units: each layer from its start to its end."""
-    for k, layer in enumerate(layers):
+    for k, layer in enumerate(run["layers"]):
         if layer["cycles"]:
-            kind, cause = kind_words(layer["kind"]), cause_words(layer["bound_by"])
+            kind, cause = kind_words(layer["kind"]), bound_words(layer, run)
             name = short_name(layer["name"])
             words = f"layer {k}, {kind}, bound by {cause}: {layer['name']}"
             yield _lane(k, name, kind_word(layer["kind"]), words, layer["start_cycle"], layer["cycles"])
