@@ -111,6 +111,8 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     "workloads": ("workloads",),
     "demo": ("demo",),
     "guide": ("guide",),
+    "masters": ("masters", "one-master-01"),
+    "masters suite": ("masters", "suite"),
 }
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "cache": (("cache", "pocket", "-t", "nothing.yaml"), "keep parameters in tiles, such as edge-4x4"),
