@@ -25,7 +25,6 @@ from tilesim.printable import printable
 
 if TYPE_CHECKING:
     from tilesim.findings import Finding
-    from tilesim.run import Run
 
 
 class TilesimError(Exception):
@@ -89,19 +88,21 @@ class RunError(TilesimError):
 
     def __init__(self, message: str | Iterable[str], findings: Iterable[Finding] = ()) -> None:
         self.findings = list(findings)
-        self._run: Run | None = None
-        self._make_run: Callable[[], Run] | None = None
+        self._run: Any = None
+        self._make_run: Callable[[], Any] | None = None
         super().__init__("\n".join(map(printable, [message] if isinstance(message, str) else message)))
 
     @property
-    def run(self) -> Run | None:
-        """The run up to where it stood, without outputs; None where there was none, and in another process."""
+    def run(self) -> Any:
+        """The :class:`tilesim.Run` up to where it stood, without outputs; None where there was none, and in another
+        process.
+        """
         if self._make_run is not None:
             make, self._make_run = self._make_run, None
             self._run = make()
         return self._run
 
-    def makes(self, run: Callable[[], Run]) -> None:
+    def makes(self, run: Callable[[], Any]) -> None:
         """Have ``run`` make the run when somebody asks for it: most of those who catch the error don't."""
         self._make_run = run
 

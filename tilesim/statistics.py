@@ -352,6 +352,8 @@ class RunStatistics(TypedDict):
     """How layers are spread over the tiles."""
     findings: NotRequired[list[Finding]]
     """What the run noticed: transfers that met, rows that mixed, accesses that nothing orders."""
+    instant: NotRequired[list[str]]
+    """The labels of transfers that took no time, if the user had some do so: then this is no run of the chip."""
     inferences: Count
     """How many inferences the run is of."""
     end: NotRequired[EndStatistics]

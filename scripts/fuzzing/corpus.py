@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 import tilesim
 from scripts.fuzzing import models
 from scripts.fuzzing.case import Corpus, Files
+from tilesim.api.masters import masters_suite
 from tilesim.shipped import shipped
 
 MOST_MODEL_BYTES = 120_000
@@ -36,6 +38,7 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "workload": _shipped("workloads", "m.yaml"),
         "topology": _shipped("topologies", "t.yaml"),
         "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
+        "masters": tuple({"m.yaml": text} for text in _transfers()),
         "tasm": (*_dual_masters(), *({n: c for n, c in files.items() if n != "p.tbin"} for files in programs)),
         "tbin": tuple({"p.tbin": files["p.tbin"]} for files in programs),
         "npz": ({name: _inputs(name) for name in ("pocket", "digits", "example-conv")},),
@@ -51,6 +54,15 @@ def _store(path: Path) -> bytes:
 
 
 ENERGY = b"wide_read: {pj: 0.4, per: byte, technology: 16 nm, source: our own memory compiler}\n"
+
+
+TRANSFERS = b"""chip: ring-8
+keys: {ring.hop_cycles: 2, ring.no_consumer: circulate}
+transfers:
+  - {name: a, master: source, to: [1, 2, sink], rows: 3, start: 4}
+  - {name: b, master: 1, to: 3, after: {a: received}}
+  - {name: c, master: 3, to: 5, after: [a, b]}
+"""
 
 
 def models_folder() -> Path | None:
@@ -76,6 +88,13 @@ def _is_read(path: Path) -> bool:
 def _shipped(what: str, name: str) -> tuple[Files, ...]:
     folder = shipped("topologies") if what == "topologies" else shipped("workloads")
     return tuple({name: path.read_bytes()} for path in sorted(folder.glob("*.yaml")))
+
+
+def _transfers() -> Iterator[bytes]:
+    """Some of the suite's cases, of different families, and one with every key."""
+    cases = {case.family: case for case in masters_suite().cases}
+    yield from (case.files()[f"{case.name}.yaml"].encode() for case in cases.values())
+    yield TRANSFERS
 
 
 def _dual_masters() -> list[Files]:

@@ -52,6 +52,7 @@ OF_TOPOLOGIES = (
     *("run pocket -t pocket-2x1 -t {}", "check pocket -t {}", "verify pocket -t {}", "batch pocket -t {} --json"),
 )
 OF_ENERGIES = ("run pocket -t pocket-2x1 --energy {}", "run pocket -t systolic-4 --energy {} --json --out out")
+OF_MASTERS = ("masters {}", "masters {} --json", "masters {} --masters single", "masters {} --masters disjoint --json")
 OF_PROGRAMS = (
     *("run {}", "run {} --json", "run {} --trace --out out", "run {} --rules observe", "check {}", "check {} --json"),
     *("check {} {}", "verify {}", "verify {} --json", "compile {} -o out.tasm", "compile {} -o out.tbin"),
@@ -177,6 +178,7 @@ KINDS: Mapping[str, Maker] = MappingProxyType(
         "workload": file_maker("workload", "m.yaml", documents.yaml_damaged, OF_MODELS),
         "topology": file_maker("topology", "t.yaml", documents.yaml_damaged, OF_TOPOLOGIES),
         "energy": file_maker("energy", "e.yaml", documents.yaml_damaged, OF_ENERGIES),
+        "masters": file_maker("masters", "m.yaml", documents.yaml_damaged, OF_MASTERS),
         "tasm": _program_text,
         "tbin": file_maker("tbin", "p.tbin", assembly.binary_damaged, OF_PROGRAMS),
         "npz": _inputs,

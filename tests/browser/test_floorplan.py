@@ -153,6 +153,35 @@ def test_what_others_choose_is_marked(page: Any) -> None:
     }  # fmt: skip
 
 
+def test_ranges_and_selections_of_the_timeline_arrive(page: Any, digits: Path) -> None:
+    scale = page.locator("#floorplan .scale")
+    page.evaluate("tilesim.emit('window', {from: 300, to: 420})")
+    page.locator("#timeline .scroller").press("r")
+    assert page.locator("#floorplan input[value='range']").is_checked()
+    assert (scale.get_attribute("data-from"), scale.get_attribute("data-to")) == ("300", "420")
+    span = page.evaluate("tilesim.timeline.spans.what.findIndex((what) => tilesim.timeline.spans.whats[what])")
+    page.evaluate("span => tilesim.timeline.select(span)", span)
+    chosen = page.evaluate("[...document.querySelectorAll('#floorplan .chosen')].map((it) => Number(it.dataset.part))")
+    tracks = page.evaluate("tilesim.floorplan.places.parts.map(({track}) => track)")
+    label = page.evaluate("span => tilesim.timeline.spans.whats[tilesim.timeline.spans.what[span]]", span)
+    trace = Trace.load(digits / "trace.npz")
+    wanted = {trace.tracks[track] for track in trace.track[trace.what == trace.whats.index(label)]}
+    assert {tracks[place] for place in chosen} == wanted
+
+
+def test_a_range_in_the_address_is_there_from_the_beginning(page: Any, digits: Path) -> None:
+    page.evaluate("tilesim.emit('window', {from: 300, to: 420})")
+    page.locator("#timeline .scroller").press("r")
+    page.wait_for_timeout(400)
+    address = page.evaluate("location.hash")
+    assert address
+    again = page.context.new_page()
+    again.goto((digits / "report.html").resolve().as_uri() + address)
+    again.wait_for_selector("#floorplan[data-ready]")
+    again.wait_for_selector("#timeline[data-ready]")
+    assert again.locator("#floorplan input[value='range']").is_checked()
+
+
 def test_the_parts_of_a_layer_and_its_halo_are_the_runs(page: Any, digits: Path, statistics: Any) -> None:
     trace, grid = Trace.load(digits / "trace.npz"), Grid(2, 2)
     for cut in layer_maps(statistics, grid):

@@ -61,7 +61,8 @@ class Null(Machine[Topology, Program]):
 
     name = "null"
     refuses: ClassVar[Mapping[str, str]] = dict.fromkeys(
-        ("networks", "partition", "cache", "batches", "masters", "holds"), "a null machine has one unit and no choice"
+        ("networks", "partition", "cache", "batches", "masters", "holds", "instant"),
+        "a null machine has one unit and no choice",
     )
     schema = Topology
     directives: ClassVar = {".data": "data", ".input": "inputs", ".output": "outputs", ".layer": "layers"}

@@ -44,7 +44,7 @@ def run_of(simulate: Callable[[], object], kind: type[RunError]) -> Run:
     with pytest.raises(kind) as caught:
         simulate()
     found = caught.value.run
-    assert found is not None
+    assert isinstance(found, Run)
     assert found is caught.value.run
     return found
 
@@ -190,7 +190,7 @@ def test_reports_and_traces_are_made_of_a_run_that_hung(hung: Path, command: str
 
 def test_a_page_says_first_that_the_run_hung(hung: Path) -> None:
     run = load_run(hung)
-    found = verdict(run)
+    found = verdict(run.statistics, run.path)
     assert found is not None
     end = run.statistics["end"]
     assert found.sentences[0].startswith(

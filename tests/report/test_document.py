@@ -22,6 +22,8 @@ from tilesim.errors import InputError, ProgramError
 from tilesim.machines.host import random_inputs
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.page.sections import report
+from tilesim.sim.trace.signals import Signals
+from tilesim.sim.trace.state_log import StateLog
 
 TRACKS = ("chip.infeed", "chip.tile0.tensor")
 ACCOUNT = {"track": "chip.infeed", "busy_cycles": 1, "stall_cycles": {"flag": 2}, "idle_cycles": 3}
@@ -60,6 +62,33 @@ def test_a_run_need_not_have_a_trace(saved: Saved) -> None:
     folder = saved()
     (folder / "trace.npz").unlink()
     assert load_run(folder).trace is None
+
+
+def test_a_state_log_comes_with_it(saved: Saved) -> None:
+    folder = saved()
+    assert load_run(folder).signals is None
+    logged(range(2, 5)).save(folder / "signals.npz")
+    found = load_run(folder).signals
+    assert found is not None
+    assert (found.window, found.names) == (range(2, 5), ("chip.fifo",))
+    assert load_run(folder, with_trace=False).signals is None
+
+
+def logged(window: range) -> Signals:
+    log = StateLog(window)
+    log.signal("chip.fifo", "fill")
+    log.begin(0)
+    return log.signals(window.stop)
+
+
+def test_a_state_log_is_of_the_run(saved: Saved) -> None:
+    folder = saved()
+    cycles = load_run(folder).statistics["cycles"]
+    logged(range(2, cycles + 1)).save(folder / "signals.npz")
+    rule = "must be the state log of the run of run.json beside it, and goes beyond its end"
+    assert faults(folder) == [f"RUN/signals.npz: {rule}"]
+    (folder / "signals.npz").write_bytes(b"no archive")
+    assert faults(folder)[0].startswith("RUN/signals.npz: must be an .npz file: ")
 
 
 def test_a_folder_must_hold_a_run(tmp_path: Path) -> None:

@@ -73,7 +73,7 @@ def test_transfers_of_one_master_have_one_colour(tmp_path: Path) -> None:
     document = tried(
         tmp_path, "name: a, master: 2, to: 3", "name: b, master: 0, to: 1, after: a", "name: c, master: 2, to: 1"
     )
-    assert hues(document) == {"a": "master:2", "b": "master:1", "c": "master:2"}
+    assert hues(document) == {"a": "master:3", "b": "master:1", "c": "master:3"}
 
 
 @pytest.mark.parametrize("columns", [40, 80])

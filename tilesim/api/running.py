@@ -32,6 +32,7 @@ def simulate(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    instant: str | Sequence[str] = (),
     signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
@@ -54,6 +55,9 @@ def simulate(
         masters: what two masters of the ring must not do, for the ``rules``: ``meet``; be under way at once past a node
             in common (``disjoint``); or be under way at once at all (``single``).
         seed: what random inputs follow from; with 0 they are those of ``tilesim run``.
+        instant: labels of transfers that take no time, or patterns of such (``*.send``), to see what the run would
+            save: no cycle of their own, no port, no place on a link or in a register, but the same bytes, in the same
+            order, when the flags that they wait for have risen. ``run.statistics["instant"]`` lists them.
         signals: cycles of the run for the state log, ``run.signals``: what flags, queues, buses and units hold in each.
             It ends with the run, or when it has 8,388,608 values, cycles x signals; ``run.signals.window`` says where.
         on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
@@ -70,6 +74,7 @@ def simulate(
         rules=rules,
         masters=masters,
         holds={} if holds is None else holds,
+        instant=_labels(instant),
         signals=signals,
         on_start=on_start or unwatched,
         on_packet=on_packet,
@@ -89,6 +94,7 @@ def simulate_requests(
     on_start: Callable[[Look], None] | None = None,
     masters: str = "meet",
     seed: int = 0,
+    instant: str | Sequence[str] = (),
     signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
 ) -> Run:
@@ -98,8 +104,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed, signals, on_packet: as in :func:`simulate`; labels begin with
-            ``request2.``, that of inference 2.
+        trace, rules, holds, on_start, masters, seed, instant, signals, on_packet: as in :func:`simulate`; labels begin
+            with ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -118,6 +124,7 @@ def simulate_requests(
         rules=rules,
         masters=masters,
         holds={} if holds is None else holds,
+        instant=_labels(instant),
         signals=signals,
         on_start=on_start or unwatched,
         on_packet=on_packet,
@@ -140,6 +147,10 @@ def link(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """
     program: Program = _in_turn(programs).link(programs, order)
     return program
+
+
+def _labels(instant: str | Sequence[str]) -> tuple[str, ...]:
+    return (instant,) if isinstance(instant, str) else tuple(instant)
 
 
 def _in_turn(programs: Sequence[Program]) -> RunsInTurn[Any, Any]:

@@ -21,6 +21,7 @@ OPTIONS = {
     "rules": "--rules",
     "holds": "--hold",
     "hold": "--hold",
+    "instant": "--instant",
     "keys": "--keys",
     "vary": "--vary",
     "where": "--where",
@@ -30,7 +31,7 @@ PLACES = (
     re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
     re.compile(r"^(?:\S+: )?(?P<word>override) \S+="),
     re.compile(r"^(?P<word>vary|where|settings|keys) \S"),
-    re.compile(r"^(?P<word>hold) (?:must be the label |')"),
+    re.compile(r"^(?P<word>hold|instant) (?:must be the label |')"),
     re.compile(r"; (?P<word>the override) grid=RxC "),
 )
 """Where a fault names an argument."""

@@ -87,10 +87,10 @@ def _cost(suggestion: Document) -> str:
     before, after = suggestion["cycles"]["before"], suggestion["cycles"]["after"]
     if after is None:
         return "a run of it does not come to its end with inputs made up"
-    bytes_ = "leaves the same bytes in all memories" if suggestion["same_bytes"] else "does what is refuted"
+    bytes_ = "and leaves the same bytes in all memories" if suggestion["same_bytes"] else "but breaks the rules"
     if before is None:
         return f"a run takes {after:,} cycles; one of the program as it is does not come to its end"
-    return f"a run takes {after:,} cycles; one of the program as it is takes {before:,}, and {bytes_}"
+    return f"a run takes {after:,} cycles; one of the program as it is takes {before:,}, {bytes_}"
 
 
 def _search_words(search: Document) -> str:

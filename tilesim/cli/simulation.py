@@ -67,6 +67,7 @@ def simulated_once(
             holds=options.holds(),
             on_start=on_start,
             masters=options.masters,
+            instant=options.instant or (),
             signals=options.log_window(),
             on_packet=on_packet,
         )
@@ -107,6 +108,7 @@ def simulated_in_turn(
                 holds=options.holds(),
                 on_start=on_start,
                 masters=options.masters,
+                instant=options.instant or (),
                 signals=options.log_window(),
                 on_packet=on_packet,
             )

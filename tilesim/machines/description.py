@@ -20,6 +20,8 @@ class Role:
     """The bus on which it puts what it sends, as one of several masters."""
     apart: bool = False
     """Whether each of them has a row of its own in the picture of the whole run."""
+    moves: bool = False
+    """Whether its instructions are transfers, which may take no time if the user wants to know what that would save."""
 
 
 @dataclass(frozen=True)

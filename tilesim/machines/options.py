@@ -47,8 +47,9 @@ class RunOptions:
     """How a program is to be run; :func:`tilesim.simulate` explains each.
 
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
-    must not begin, by label, or by label, ``@`` and tile. ``signals``: the cycles of the run for the state log.
-    ``on_packet`` hears of every packet at every stop of a ring.
+    must not begin, by label, or by label, ``@`` and tile. ``instant``: labels of transfers that take no time, or
+    patterns of such. ``signals``: the cycles of the run for the state log. ``on_packet`` hears of every packet at every
+    stop of a ring.
     """
 
     keep_tensors: bool = False
@@ -56,6 +57,7 @@ class RunOptions:
     rules: str = "strict"
     masters: str = "meet"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
+    instant: tuple[str, ...] = ()
     signals: range | None = None
     on_start: Callable[[Look], None] = field(default=unwatched, compare=False, repr=False)
     on_packet: Callable[[PacketSeen], None] | None = field(default=None, repr=False)

@@ -43,6 +43,8 @@ class SavedRun:
     """What every unit did when, if it was recorded."""
     signals: Signals | None = None
     """What flags, queues, buses and units held in each cycle of a window, if that was logged."""
+    instant_cycles: Mapping[str, int] | None = None
+    """Of transfers, by label, the cycles of a run in which they take no time, if such were simulated."""
 
     @cached_property
     def program(self) -> Program | None:

@@ -14,9 +14,9 @@ ROLES = (
     Role("matrix", "matrix unit"),
     Role("vector", "vector unit"),
     Role("weight_path", "weight path"),
-    Role("weight_fetcher", "weight fetcher"),
-    Role("dma_in", "DMA in", sends_on="host"),
-    Role("dma_out", "DMA out", sends_on="host"),
+    Role("weight_fetcher", "weight fetcher", moves=True),
+    Role("dma_in", "DMA in", sends_on="host", moves=True),
+    Role("dma_out", "DMA out", sends_on="host", moves=True),
     Role("sequencer", "sequencer"),
 )
 GROUPS = {

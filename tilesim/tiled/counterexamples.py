@@ -8,7 +8,7 @@ the best guess first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from itertools import islice
 from math import ceil
@@ -19,6 +19,7 @@ from tilesim.errors import HangError
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import LATEST, holds
+from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
 from tilesim.tiled.isa.model.loops import iterations
@@ -36,6 +37,7 @@ from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
 Parties = tuple[str, frozenset[tuple[str, int, str]]]
 """What two transfers do, and which they are as findings name them: instruction, which of its transfers, and master."""
+OnPacket = Callable[[PacketSeen], None]
 StartTimes = Mapping[str, int]
 """Cycles before which instructions must not begin, by label, or label, ``@`` and tile."""
 SHIFTS = (1, -1, 2, -2, 3, -3, 4, -4, 6, -6, 8, -8)
@@ -102,22 +104,29 @@ def parties_of(collision: Collision, tiles: int) -> Parties:
     return kind, frozenset((sent.name, sent.ordinal, node_name(sent.master, tiles)) for sent in both)
 
 
-def breaches(program: Program, given: StartTimes, masters: Reading) -> dict[Parties, Finding]:
-    """Who is seen to break the rule for masters in a run with zeros for inputs and with holds ``given``, and when."""
+def breaches(
+    program: Program, given: StartTimes, masters: Reading, on_packet: OnPacket | None = None
+) -> dict[Parties, Finding]:
+    """Who is seen to break the rule for masters in a run with zeros for inputs and with holds ``given``, and when.
+
+    ``on_packet`` hears of every packet that passes a node of the ring, in cycles of its section.
+    """
     found: dict[Parties, Finding] = {}
-    for finding in _noticed(program, given, masters):
+    for finding in _noticed(program, given, masters, on_packet):
         if finding["kind"] in {MEETING, AT_ONCE}:
             both = zip(finding["instructions"], finding["transfers"], finding["masters"], strict=True)
             found.setdefault((finding["kind"], frozenset(both)), finding)
     return found
 
 
-def _noticed(program: Program, given: StartTimes, masters: Reading) -> list[Finding]:
+def _noticed(program: Program, given: StartTimes, masters: Reading, on_packet: OnPacket | None) -> list[Finding]:
     """What is noticed on the ring in such a run, if that comes to its end or not."""
     program = frame.named(program)
     arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
     rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
     chip = Chip(program.topology, samples, None, frame.forget, reading=masters)
+    if on_packet is not None:
+        chip.monitor.tell(lambda seen: on_packet((seen[0] - chip.section[1], *seen[1:])))
     try:
         run_sections(chip, program, rows_of_host, holds(program, given, tiles_of))
     except HangError as error:

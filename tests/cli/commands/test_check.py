@@ -227,7 +227,7 @@ def test_the_smallest_wait_is_suggested_and_proven(tilesim: Any, tmp_path: Path)
         "@@ run[3] @@",
         f"-{line}",
         f"+{line} wait=ring_producer_a>=1",
-        "  a run takes 32 cycles; one of the program as it is takes 29, and does what is refuted",
+        "  a run takes 32 cycles; one of the program as it is takes 29, but breaks the rules",
     ]
     assert "overlap on ring-8: proven" in suggested
     assert suggested[-1] == f"written to {tmp_path / 'mended.tasm'}"

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from tests.cli.conftest import Tilesim
+from tilesim.sim.trace.signals import Signals
 from tilesim.sim.trace.trace import Trace
 
 
@@ -80,3 +81,27 @@ def test_tracks_are_the_same_alone(tilesim: Tilesim, tmp_path: Path, pattern: st
     whole, part = recorded(tilesim, tmp_path / "a", "--trace"), recorded(tilesim, tmp_path, "--trace-tracks", pattern)
     assert part.tracks
     assert spans(part) == [span for span in spans(whole) if fnmatchcase(span[0], pattern)]
+
+
+def test_signals_of_a_window(tilesim: Tilesim, tmp_path: Path) -> None:
+    result = tilesim("run", "pocket", "-t", "pocket-2x1", "--signals", "50:80", "--out", tmp_path)
+    assert (result.exit_code, result.stderr) == (0, "")
+    signals = Signals.load(tmp_path / "signals.npz")
+    assert signals.window == range(50, 80)
+    values = f"{len(signals.names)} signals, cycles 50 to 79, {signals.cycle.size} values"
+    assert f"state log: {values}\n" in result.stdout
+    assert tilesim("run", "pocket", "-t", "pocket-2x1", "--out", tmp_path).exit_code == 0
+    assert not (tmp_path / "signals.npz").exists()
+
+
+def test_what_the_state_log_lacks_is_said(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch) -> None:
+    words = ("run", "pocket", "-t", "pocket-2x1", "--signals")
+    empty = "the state log is empty: the run ends at cycle 225, before the cycles that it is for\n"
+    assert empty in tilesim(*words, "225:300").stdout
+    assert "the state log" not in tilesim(*words, "0:1000").stdout
+    wrong = tilesim(*words, "5:5")
+    assert (wrong.exit_code, wrong.stderr) == (2, "error: --signals 5:5: must end after it begins\n")
+    monkeypatch.setattr("tilesim.sim.trace.state_log.MOST_SIGNAL_VALUES", 1000)
+    assert "the state log ends before cycle 10: 8,388,608 values, cycles x signals, are the most" in (
+        tilesim(*words, ":").stdout
+    )

@@ -32,7 +32,8 @@ VALUES = {
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
     "--signals": (":9",),
-    "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--energy": ("e.yaml",), "--out": ("out",),
+    "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--instant": ("a",),
+    "--energy": ("e.yaml",), "--out": ("out",),
     "--ring-trace": ("packets.csv",),
 }  # fmt: skip
 

@@ -82,3 +82,18 @@ def test_nothing_happens_when_a_place_is_free_that_nobody_waits_for() -> None:
     assert not fifo.claim(lambda: None)
     clock.run(until=1)
     assert fifo.claim(lambda: None)
+
+
+def test_who_listens_hears_how_many_items_wait() -> None:
+    clock, heard = Clock(), list[int]()
+    fifo: Fifo[int] = Fifo(clock, 3)
+    fifo.on_fill = heard.append
+    for item in range(3):
+        fifo.put(item)
+    fifo.get_now()
+    fifo.get()
+    fifo.get()
+    assert heard == [1, 2, 3, 2, 1, 0]
+    fifo.get()
+    fifo.put(4)
+    assert heard[-1] == 0

@@ -47,3 +47,13 @@ def test_a_flag_is_awaited_until_it_has_counted_enough() -> None:
         flags.raise_by("a")
         found.append(flags.awaited("a"))
     assert (found, flags.awaited("b")) == ([True, True, False], False)
+
+
+def test_who_listens_hears_of_every_count() -> None:
+    flags, heard = FlagFile(Clock()), list[tuple[str, int]]()
+    flags.on_count = lambda flag, count: heard.append((flag, count))
+    flags.raise_by("a", 2)
+    flags.raise_by("b")
+    flags.raise_by("a")
+    flags.reset("a")
+    assert heard == [("a", 2), ("b", 1), ("a", 3), ("a", 0)]

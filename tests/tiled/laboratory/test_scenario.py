@@ -145,6 +145,14 @@ def test_all_that_is_wrong_is_told_at_once(tmp_path: Path) -> None:
             "t.yaml:2:8: tiles must be left out where there is a chip: its keys grid.rows and grid.columns say it",
         ),
         (
+            f"chip: edge-8x8\nkeys: {{grid.rows: 9}}\ntransfers: [{FIRST}]\n",
+            "t.yaml:1:7: chip must have at most 64 tiles, not 72",
+        ),
+        (
+            f"transfers: [{FIRST}, {{name: b, master: 1, to: 2, rows: 1021}}]\n",
+            "t.yaml:1:12: transfers must have at most 1024 rows in all, not 1025",
+        ),
+        (
             f"chip: rong-8\ntransfers: [{FIRST}]\n",
             "t.yaml:1:7: chip rong-8: there is no such topology; did you mean ring-8?",
         ),

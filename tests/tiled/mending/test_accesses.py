@@ -67,4 +67,4 @@ def test_a_place_that_is_filled_again_and_again_is_waited_for_in_turn(
     fill: str, use: str, place: int, watcher: Watcher
 ) -> None:
     lines = FILLED + SLOT.format(fill, use)
-    assert AddedWait(place, watcher) in mends(lines)
+    assert AddedWait(place, watcher, in_turn=True) in mends(lines)

@@ -28,6 +28,15 @@ def command(
         bool,
         typer.Option("--png", help="Draw the pictures into RUN_DIR/figures."),
     ] = False,
+    what_if: Annotated[
+        int,
+        typer.Option(
+            "--what-if",
+            metavar="N",
+            help="Simulate the run again with each of the N transfers that it waits for most in no time, for the page.",
+            min=0,
+        ),
+    ] = 0,
     open_: Annotated[bool, typer.Option("--open", help="Show it in the browser.")] = False,
     quiet: QuietOption = False,
 ) -> None:
@@ -36,6 +45,7 @@ def command(
     What every unit and every bus did when, and where the cycles went. The page needs nothing
     else, not even a connection. Record the run with --trace to see its timeline.
     """
+    from tilesim.report.analysis.transfers import simulated
     from tilesim.report.api import save_figures, save_report
     from tilesim.report.document import load_run
     from tilesim.report.figures.save import must_have_matplotlib
@@ -46,6 +56,8 @@ def command(
         faults += faults_of(lambda: must_be_folder(pictures), must_have_matplotlib)
     with progress(f"reading {folder}", quiet) as say:
         run = told_with(faults, lambda: load_run(folder))
+        if what_if:
+            run = simulated(run, what_if, say)
         say(f"writing {path}")
         save_report(run, path)
         if pictures is not None:  # at last, as they take longest

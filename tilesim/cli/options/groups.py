@@ -16,6 +16,7 @@ from tilesim.errors import refuse
 SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--set": lambda word: word.partition("=")[0],
     "--hold": lambda word: word.rpartition("=")[0] or word,
+    "--instant": str,
     "--trace-tracks": str,
     "--topology": str,
     **dict.fromkeys(("--keys", "--vary", "--where", "--minimise", "--maximise"), str),

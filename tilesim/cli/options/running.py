@@ -102,6 +102,14 @@ class RunningOptions(Options):
     rules: RulesOption = "strict"
     masters: MastersOption = "meet"
     hold: HoldOption = None
+    instant: Annotated[
+        list[str] | None,
+        word_option(
+            "LABEL",
+            "Let a transfer of the program, or all that match a pattern such as '*.send', take no time: to see what "
+            "the run would save. May be given several times.",
+        ),
+    ] = None
     ring_trace: Annotated[
         Path | None,
         path_option(

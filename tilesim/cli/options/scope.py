@@ -36,7 +36,7 @@ APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
     "--inputs": (Subject.ONE_MODEL,),
     **dict.fromkeys(RUN, ()),
     "--ring-trace": (Subject.ONE_CHIP, Proves),
-    "--hold": (Subject.ONE_CHIP,),  # an instruction is one of a program, which is for one chip
+    **dict.fromkeys(("--hold", "--instant"), (Subject.ONE_CHIP,)),  # an instruction is one of a program, for one chip
 }
 """All that is listed must be so, and the chip's machine able; an option that is not here applies to everything."""
 

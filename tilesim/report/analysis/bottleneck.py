@@ -12,7 +12,6 @@ from tilesim.printable import printable
 from tilesim.registry import description_of
 from tilesim.report.analysis.critical_path import NOT_RECORDED, ON_ITS_WAY, CriticalPath, Share, roles_of, shares
 from tilesim.report.analysis.layers import arrays, computes, wait_words
-from tilesim.report.document import SavedRun
 from tilesim.report.tracks import kind_of
 from tilesim.report.words import end_cause, end_words, kind_words, short_name
 from tilesim.sim.core.unit import BUSY, Reason
@@ -47,40 +46,41 @@ class Verdict:
     track: str = ""
 
 
-def verdict(run: SavedRun) -> Verdict | None:
+def verdict(statistics: RunStatistics, path: CriticalPath | None) -> Verdict | None:
     """What most of a run's critical path is or, without a trace, what most cycles of its MAC arrays went into; None
     where neither is known. Of a run that did not come to its end, first of all why.
     """
-    found = _of_path(run, run.path) if run.path is not None and run.path.cycles.size else _of_arrays(run.statistics)
-    end = run.statistics.get("end")
+    traced = path is not None and path.cycles.size > 0
+    found = _of_path(statistics, path) if path is not None and traced else _of_arrays(statistics)
+    end = statistics.get("end")
     if end is None:
         return found
     first = f"The run {end_words(end)}: {printable(end_cause(end)).rstrip('.')}."
     last = range(max(0, end["cycle"] - LAST_CYCLES), end["cycle"] + 1)
-    return Verdict((first, *([f"Until then: {found.sentences[0]}"] if run.path is not None and found else [])), last)
+    return Verdict((first, *([f"Until then: {found.sentences[0]}"] if traced and found else [])), last)
 
 
 # ---- with a trace
 
 
-def _of_path(run: SavedRun, path: CriticalPath) -> Verdict:
-    largest, *others = shares(run.statistics, path)
-    whole = run.statistics["cycles"]
-    chosen = _steps_of(run, path, largest)
+def _of_path(statistics: RunStatistics, path: CriticalPath) -> Verdict:
+    largest, *others = shares(statistics, path)
+    whole = statistics["cycles"]
+    chosen = _steps_of(statistics, path, largest)
     layer, where = _most(path, chosen)
     inside = np.flatnonzero(where)
     cycles = range(int(path.start[inside[0]]), int(path.start[inside[-1]] + path.cycles[inside[-1]]))
     longest = inside[np.argmax(path.cycles[inside])]
-    first = f"{largest.cycles / whole:.0%} of the critical path is {_doing(largest, run.statistics)}"
+    first = f"{largest.cycles / whole:.0%} of the critical path is {_doing(largest, statistics)}"
     share = int(path.cycles[where].sum()) / largest.cycles
-    place = _layer_words(run.statistics, layer, share)
+    place = _layer_words(statistics, layer, share)
     sentence = f"{first}{place}, in cycles {cycles.start:,} to {cycles.stop:,}."
     track = path.tracks[path.track[longest]] if path.track[longest] >= 0 else ""
-    return Verdict((sentence, *_next(run.statistics, others)), cycles, track)
+    return Verdict((sentence, *_next(statistics, others)), cycles, track)
 
 
-def _steps_of(run: SavedRun, path: CriticalPath, share: Share) -> Chosen:
-    words = roles_of(run.statistics, path)
+def _steps_of(statistics: RunStatistics, path: CriticalPath, share: Share) -> Chosen:
+    words = roles_of(statistics, path)
     ours = [place for place, units in words.items() if units == share.units]
     chosen: Chosen = np.isin(path.track, ours) & (path.kind == path.kinds.index(share.kind))
     return chosen

@@ -83,8 +83,8 @@ def critical_path(statistics: RunStatistics, trace: Trace) -> CriticalPath:
     A stall that something let end goes on there, at its end or the stall's, whichever is earlier; a stall of which
     nobody knows what let it end is a step itself. What nobody recorded is :data:`NOT_RECORDED`.
 
-    Source: the longest chain of dependences, as critical-path analyses of traces have it; whom an idle unit was set to
-    work by is the machine's description.
+    Source: C.-Q. Yang, B. P. Miller, "Critical path analysis for the execution of parallel and distributed programs",
+    ICDCS 1988, for the idea; who set an idle unit to work is an assumption of each machine's description.
     """
     dependences = Dependences(trace.tracks, description_of(statistics["machine"]).dependences)
     walk = _Walk(trace, statistics["cycles"], dependences)

@@ -20,6 +20,7 @@ BESIDE = "outside layers"
 BUSY_ARRAY = "MAC array"
 """What binds a layer that keeps its MAC arrays busy without doing MACs."""
 DEFINITIONS: Mapping[str, str] = {
+    "tiles": "How many of the chip's MAC arrays it is spread over.",
     "cycles": (
         "Those of the average MAC array for the layer, waits included: a cycle of an array belongs to one layer at "
         "most, so that all rows together are the run's cycles."

@@ -10,6 +10,8 @@ from tilesim.machines.trial import TrialDocument, TrialTransfer
 MOST_CYCLES = 400
 """Of a longer run, only those around the first cycle in which the rule is broken are shown."""
 BEFORE = 100
+HUES = 8
+"""Colours of masters."""
 
 
 @dataclass(frozen=True)
@@ -61,11 +63,8 @@ def window_of(document: TrialDocument) -> range:
 
 
 def hues(document: TrialDocument) -> dict[str, str]:
-    """The colour of each transfer, that of its master, by the order in which masters stand on the ring."""
-    order = sorted({transfer["path"][0] for transfer in document["transfers"]})
-    return {
-        transfer["name"]: f"master:{1 + order.index(transfer['path'][0]) % 6}" for transfer in document["transfers"]
-    }
+    """The colour of each transfer, that of its master, by where that stands on the ring."""
+    return {transfer["name"]: f"master:{transfer['path'][0] % HUES}" for transfer in document["transfers"]}
 
 
 def letters(document: TrialDocument) -> dict[str, str]:

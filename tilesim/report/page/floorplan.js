@@ -57,7 +57,8 @@ class Floorplan {
 
   // A range that can be chosen from now on; null: no more.
   offer(name, window) {
-    this.windows[name] = window && { from: Math.max(0, window.from), to: Math.min(this.data.cycles, window.to), whole: false };
+    const inside = (cycle) => Math.max(0, Math.min(this.data.cycles, cycle));
+    this.windows[name] = window && { from: inside(window.from), to: inside(window.to), whole: false };
     this.radios[name].disabled = !window;
     if (name === "range") this.choose(window ? "range" : "run");
     else if (this.chosen.range === name && !this.play?.on) this.recolour();
@@ -150,6 +151,9 @@ class Floorplan {
   // ---- asked from elsewhere
 
   attend() {
+    const { timeline } = tilesim; // which may have been there first
+    if (timeline) this.offer("visible", { from: timeline.view.from, to: timeline.view.to });
+    if (timeline?.range.chosen) this.offer("range", timeline.range.chosen);
     tilesim.on("visible", (window) => this.offer("visible", window));
     tilesim.on("range", (window) => this.offer("range", window));
     tilesim.on("track", ({ name }) => this.picture.choose(new Set([name])));

@@ -151,6 +151,6 @@ class Numbers {
   memoryShare(part, metric) {
     if (metric !== "busy" || !this.accesses) return null;
     const ports = part.actions.length > 1 ? this.data.wide_ports : 1;
-    return part.actions.reduce((sum, action) => sum + this.accessesOf(part, action), 0) / (ports * this.data.cycles);
+    return part.actions.reduce((sum, action) => sum + this.accessesOf(part, action), 0) / (ports * Math.max(1, this.data.cycles));
   }
 }

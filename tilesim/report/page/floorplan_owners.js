@@ -94,7 +94,7 @@ class Owners {
     const { element } = tilesim;
     const [height, width, channels] = layer.map.extent;
     const bands = layer.bands > 1 ? ` It is made in ${layer.bands} bands of rows, one after the other; what a band needs beyond a tile's own rows, the tile makes itself.` : "";
-    return element("p", {}, `${height} \u00d7 ${width} \u00d7 ${channels} (rows, columns, channels), spread ${layer.spread === "channel" ? "by channel" : "over the grid"}, as ${layer.reason}: ${tilesim.number(slices.length)} of ${tilesim.number(this.places.tiles)} tiles make some of it.${bands} ${this.haloWords(layer)}`);
+    return element("p", {}, `${height} \u00d7 ${width} \u00d7 ${channels} (rows, columns, channels), spread ${layer.spread === "channel" ? "by channel" : "over the grid"} (${layer.reason}); ${tilesim.number(slices.length)} of ${tilesim.number(this.places.tiles)} tiles make some of it.${bands} ${this.haloWords(layer)}`);
   }
 
   haloWords(layer) {

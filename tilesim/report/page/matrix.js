@@ -15,7 +15,7 @@ tilesim.section("matrix", (root, data, columns) => {
     whose.textContent = state.range ? `cycles ${number(state.range.from)} to ${number(state.range.to)}, as marked in the timeline` : "the whole run";
     place.replaceChildren(table(state, draw));
   };
-  root.append(controls(state, draw, whose), place, element("div", { class: "matrix-key" }, ...data.kinds.filter((_, kind) => rows.some((row) => row.kind === kind)).map(key)), element("p", { class: "definition" }, data.definition, " A cell is as strong as it has cycles, in the colour of the reason that most of them have; click it to see the longest of its stalls in the timeline, a row's name to see its units."));
+  root.append(controls(state, draw, whose), place, element("div", { class: "matrix-key" }, ...data.kinds.filter((_, kind) => rows.some((row) => row.kind === kind)).map(key)), element("p", { class: "definition" }, data.definition, " A cell is as strong as it has cycles, in the colour of the reason that most of them have; click it to see the longest of its stalls in the timeline, a row's name to see its units."), ...transfersTable(data));
   draw();
   tilesim.on("range", (range) => follow(state, range, draw));
 });

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -9,18 +10,20 @@ from numpy.typing import NDArray
 
 from tilesim.printable import printable
 from tilesim.registry import description_of
+from tilesim.report.analysis import transfers
 from tilesim.report.analysis.blame import DEFINITION, NOBODY, Blame, blame
 from tilesim.report.analysis.contention import senders_of
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
 from tilesim.report.tracks import groups, kind_of, role, track_words, tracks_where
+from tilesim.report.words import short_name
 from tilesim.statistics import RunStatistics
 
 UNTRACED = (
     "There is no trace of this run, so nobody knows who kept whom waiting: record one with `tilesim run ... --trace`."
 )
 PARTLY = "The trace is of a part of the run: {missing:,} of the {all:,} stalled cycles were not recorded."
-SCRIPTS = ("matrix_range.js", "matrix.js")
+SCRIPTS = ("matrix_range.js", "matrix_transfers.js", "matrix.js")
 COLUMNS = ("kind", "resource", "cycles", "longest_start", "longest_cycles")
 
 
@@ -41,6 +44,8 @@ def matrix(run: SavedRun) -> PageSection:
         "nobody": {str(place): words for place, words in NOBODY.items()},
         "definition": DEFINITION,
         "note": _note(run, found),
+        "transfers": [*_transfers(run)],
+        "what_if": transfers.DEFINITION,
     }
     if run.trace is not None:
         senders = senders_of(run.statistics, run.trace)
@@ -50,6 +55,18 @@ def matrix(run: SavedRun) -> PageSection:
         for bus, names in senders.items():
             columns[f"sender.{bus}"] = np.array([known.get(name, -1) for name in names], np.int64)
     return PageSection("matrix", "Who waits for whom", data, columns, SCRIPTS)
+
+
+def _transfers(run: SavedRun) -> Iterator[dict[str, Any]]:
+    """Those that most is waited for, with what the run would save if that was simulated."""
+    simulated = run.instant_cycles or {}
+    for each in transfers.transfers(run)[: max(transfers.SHOWN, len(simulated))]:
+        saved = run.statistics["cycles"] - simulated[each.label] if each.label in simulated else None
+        yield {
+            "label": printable(each.label), "unit": track_words(each.track), "layer": short_name(each.layer),
+            "path": each.path_cycles, "waited": each.waited_cycles, "victims": each.victims,
+            "command": each.command, "saved": saved,
+        }  # fmt: skip
 
 
 def _shown(found: Blame) -> tuple[list[int], NDArray[np.int64]]:

@@ -12,7 +12,7 @@ import numpy as np
 from tilesim.errors import InputError
 from tilesim.report.analysis import batching, stall_free
 from tilesim.report.analysis.bottleneck import verdict
-from tilesim.report.analysis.layers import beside, causes, costs, definitions, layers, short_cause, total
+from tilesim.report.analysis.layers import beside, causes, computes, costs, definitions, layers, short_cause, total
 from tilesim.report.analysis.roofline import DEFINITION, Roofline, rooflines
 from tilesim.report.document import RUN_FILE, SavedRun
 from tilesim.report.page.build import PageSection, page
@@ -61,7 +61,7 @@ def sections(run: SavedRun) -> list[PageSection]:
 def overview(run: SavedRun) -> PageSection:
     """What the run is bound by, and the figures that every run has, each with its name and what it means."""
     figures = [{"name": name, "value": value, "meaning": meaning} for name, value, meaning in _figures(run.statistics)]
-    found = verdict(run)
+    found = verdict(run.statistics, run.path)
     bottleneck = found and {
         "sentences": found.sentences, "from": found.cycles.start, "to": found.cycles.stop, "track": found.track,
     }  # fmt: skip
@@ -77,6 +77,8 @@ def _figures(run: RunStatistics) -> Iterator[tuple[str, str, str]]:
     yield "cycles", f"{run['cycles']:,}", "from the first activation in to the last output out"
     yield "latency", format_seconds(run["latency_us"] / 1e6), f"{whose} at {format_hertz(run['clock_hz'])}"
     yield "loading", f"{run['load_cycles']:,}", "cycles that bring the parameters to the chip, once, before"
+    if not run["macs"] and not run["layers"] and not any(computes(cause, run) for cause in run["breakdown"]):
+        return  # of bare transfers there is nothing to say of MACs
     useful = f"{run['macs']:,} useful ones; with all arrays full, 100 %"
     yield "MACs in use", f"{run['mac_utilisation']:.1%}", useful
     for cycles, what in costs(run)[:1]:

@@ -101,6 +101,11 @@ class Timeline {
     return index < 0 || (!anywhere && (y < band || y > this.height)) ? null : y;
   }
 
+  // Whether the row of a track shows it, and not another track of its group.
+  isDrawn(track) {
+    return this.rows.isPinned(track) || this.rows.shown[this.rows.indexOf(track)]?.track === track;
+  }
+
   // ---- moving
 
   home() {

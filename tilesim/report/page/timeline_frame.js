@@ -38,7 +38,7 @@ function toggle(words, act, key) {
 // What can be asked of the picture.
 function toolbar(picture) {
   const { element } = tilesim;
-  picture.query = element("input", { type: "search", placeholder: "unit, instruction or layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 26 });
+  picture.query = element("input", { type: "search", placeholder: "unit, instruction or layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 20 });
   picture.found = element("span", { class: "muted found-count", role: "status" });
   picture.idleButton = toggle(counted(picture.rows.idleCount, "idle track"), () => picture.toggleIdle(), "I");
   picture.idleButton.hidden = !picture.rows.idleCount;
@@ -50,7 +50,7 @@ function toolbar(picture) {
     element("option", { value: "share" }, "by critical path"), element("option", { value: "name" }, "by name"));
   return element("div", { class: "tools" }, picture.query, picture.found, element("span", { class: "gap" }), picture.pathButton, picture.counterButton, picture.idleButton, picture.order,
     button("Fold all", () => picture.foldAll(true)), button("Unfold all", () => picture.foldAll(false)),
-    button("Whole run", () => picture.home()), button("+", () => picture.zoom(0.5), "zoom in"), button("\u2212", () => picture.zoom(2), "zoom out"));
+    element("span", { class: "zoom" }, button("Whole run", () => picture.home()), button("+", () => picture.zoom(0.5), "zoom in"), button("\u2212", () => picture.zoom(2), "zoom out")));
 }
 
 function everyKind(data) {

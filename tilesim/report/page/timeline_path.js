@@ -33,7 +33,7 @@ class Path {
         const [begin, line] = [Math.max(picture.x(this.start[k]), -4), row + BAR + 0.5];
         if (y !== null) ways.rect(begin, Math.min(y, line), 0.01, Math.abs(line - y));
         steps.rect(begin, line - 1, end - begin, 2);
-        context.clearRect(begin, row, Math.max(1, end - begin), BAR);
+        if (picture.isDrawn(this.track[k])) context.clearRect(begin, row, Math.max(1, end - begin), BAR);
         x = end;
       }
       y = row === null ? null : row + BAR + 0.5;

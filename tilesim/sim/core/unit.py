@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Collection, Generator, Mapping, Sequence
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, NamedTuple, Self
@@ -73,12 +73,12 @@ class Unit:
     Accounts are contiguous: :meth:`spend` goes on where the last cycles ended, so that busy, stalls and idle add
     up to the length of the run by themselves, and going backwards is an error. ``moved`` counts the bytes moved for
     each instruction, ``acted`` how often it took each action that costs energy, by action, then instruction. ``holds``
-    says which instructions must not begin before which cycle.
+    says which instructions must not begin before which cycle, ``instants`` which transfers take no time.
     """
 
     __slots__ = (
-        "_accounted", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instruction", "moved", "track",
-        "waiting",
+        "_accounted", "_recorder", "acted", "active_until", "clock", "cycles", "holds", "instants", "instruction",
+        "moved", "track", "waiting",
     )  # fmt: skip
 
     def __init__(self, clock: Clock, track: str, recorder: SpanListener | None = None) -> None:
@@ -91,6 +91,7 @@ class Unit:
         self.waiting: Wait | None = None
         self.active_until = 0
         self.holds = _NO_HOLDS
+        self.instants: Collection[str] = ()
         self._recorder = recorder
         self._accounted = 0
 
@@ -98,6 +99,11 @@ class Unit:
     def engaged(self) -> bool:
         """Whether it has begun an instruction, even if it can't go on with it."""
         return bool(self.instruction) and (self.waiting is None or self.waiting.reason is not Reason.HOLD)
+
+    @property
+    def instant(self) -> bool:
+        """Whether the instruction in hand takes no time."""
+        return self.instruction in self.instants
 
     @property
     def recording(self) -> bool:

@@ -12,6 +12,7 @@ from tilesim.errors import ProgramError, RunError, refuse
 from tilesim.machines import frame
 from tilesim.machines.holds import NO_HOLDS, Holds, holds
 from tilesim.machines.host import carried, received, samples_of
+from tilesim.machines.instants import instants, told
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes, Memory
@@ -19,7 +20,7 @@ from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource, WakeupSources
 from tilesim.systolic.datapath.memories import Memories
 from tilesim.systolic.isa.checks.program import faults
-from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights
+from tilesim.systolic.isa.model.instructions import Instruction, Queue, ReadHostMemory, ReadWeights, WriteHostMemory
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.run import hang, state_log, statistics
 from tilesim.systolic.run.tensor_probe import TensorProbe
@@ -60,6 +61,7 @@ def timed(program: Program) -> int:
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     held = holds(program, options.holds, _tiles_of)
+    instant = instants(program, options.instant, obstacle)
     sent, samples = bytes_of_inputs(program, inputs)
     memories = memories_of(program, samples)
     host_memory = HostMemory(sent, program.data, [tensor.bytes for tensor in program.outputs], samples)
@@ -70,6 +72,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
         frame.recorder_of(options),
         probe.retired if options.keep_tensors else frame.forget,
         frame.log_of(options),
+        instant,
     )
     if chip.log:
         state_log.attach(chip.log, chip)
@@ -86,7 +89,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions) -> Run:
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, trace),
+        statistics=told(statistics.document(program, chip, load_cycles, cycles, trace), instant),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
@@ -101,9 +104,15 @@ def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
         frame.trace_of(program, chip.recorder, WAKEUP_SOURCES),
         len(cycles) if section == "load" else start,
     )
-    document = statistics.document(program, chip, load_cycles, cycles, trace)
+    document = told(statistics.document(program, chip, load_cycles, cycles, trace), chip.instants)
     signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
     return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
+
+
+def obstacle(op: Instruction) -> str:
+    """Why an instruction can't take no time; nothing of a transfer, which can."""
+    movers = ReadHostMemory | WriteHostMemory | ReadWeights
+    return "" if isinstance(op, movers) else f"must be a transfer, not a {op.mnemonic}"
 
 
 def bytes_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:

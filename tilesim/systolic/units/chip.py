@@ -30,7 +30,7 @@ U = TypeVar("U", bound=Unit)
 
 class Chip:
     """A chip at rest in cycle 0. ``on_retired(label)`` hears of every instruction that has retired, ``log`` of all
-    spans, whoever records the trace.
+    spans, whoever records the trace; ``instants``: transfers, by label, that take no time.
     """
 
     def __init__(
@@ -40,7 +40,9 @@ class Chip:
         recorder: Recorder | None = None,
         on_retired: Callable[[str], None] = lambda _label: None,
         log: StateLog | None = None,
+        instants: frozenset[str] = frozenset(),
     ) -> None:
+        self.instants = instants
         self.topology = topology
         self.clock = Clock()
         self.recorder = recorder
@@ -118,4 +120,6 @@ class Chip:
 
     def _unit(self, name: str, kind: type[U]) -> U:
         track = f"chip.{name}"
-        return kind(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit = kind(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit.instants = self.instants
+        return unit

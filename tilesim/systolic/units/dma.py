@@ -41,11 +41,13 @@ class DmaEngine:
             write = self._data.bring(op) if isinstance(op, ReadHostMemory) else self._data.send(op)
             link.spend("idle")
             link.instruction = op.label
-            yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
+            if not unit.instant:
+                yield self._clock.timeout(ceil(op.bytes / self._host.bytes_per_cycle))
             unit.spend(BUSY)
             link.spend(BUSY, moved_bytes=op.bytes)
             unit.act(_actions(op))
-            self._issue_queue.retire(op, self._clock.cycle + self._host.latency_cycles, write)
+            latency_cycles = 0 if unit.instant else self._host.latency_cycles
+            self._issue_queue.retire(op, self._clock.cycle + latency_cycles, write)
 
 
 def _actions(op: ReadHostMemory | WriteHostMemory) -> Actions:

@@ -85,7 +85,8 @@ class WeightFetcher:
             yield from unit.wait(place, Reason.FIFO, lambda: f"a place in the weight FIFO for tile {self._fetched + 1}")
         link.spend("idle")
         link.instruction = tile.label
-        end, there = self._memory.transfer(self._clock.cycle, tile_bytes)
+        now = self._clock.cycle
+        end, there = (now, now) if unit.instant else self._memory.transfer(now, tile_bytes)
         if end > self._clock.cycle:
             yield self._clock.timeout(end - self._clock.cycle)
         unit.spend(BUSY)

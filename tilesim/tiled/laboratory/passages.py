@@ -1,4 +1,4 @@
-"""Which rows pass which nodes of the ring when, in one run: of the stepped model, which tells of every packet."""
+"""Which rows pass which nodes of the ring when, in one run."""
 
 from __future__ import annotations
 
@@ -6,13 +6,14 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from tilesim.machines.holds import holds
+from tilesim.findings import Finding
 from tilesim.machines.trial import TrialPassage, TrialSpan
+from tilesim.sim.trace.packets import PacketSeen
+from tilesim.tiled.counterexamples import StartTimes, breaches
+from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.untimed.transfers import Transfer
-from tilesim.tiled.run.simulate import tiles_of
-from tilesim.tiled.stepped.chip import Chip
-from tilesim.tiled.stepped.ring import Packet, RingStop
 
 
 @dataclass(frozen=True)
@@ -25,21 +26,20 @@ class Passage:
     row: int
 
 
-def passages_of(program: Program, start_times: Mapping[str, int]) -> list[Passage]:
-    """Those of a run in which instructions do not begin before their ``start_times``, whether transfers meet or not."""
-    chip = Chip(program.topology, program.data, keeps_spans=False, observes=True)
-    seen: list[Passage] = []
-    rows: Counter[tuple[int, str]] = Counter()
-
-    def note(stop: RingStop, packet: Packet) -> None:
-        key = stop.node, packet.transfer.sender
-        seen.append(Passage(chip.clock.cycle, *key, rows[key]))
-        rows[key] += 1
-
-    for stop in chip.stops:
-        stop.note = note
-    chip.run(program.run, [], holds(program, start_times, tiles_of))
-    return seen
+def observed(program: Program, start_times: StartTimes, reading: Reading) -> tuple[list[Passage], list[Finding]]:
+    """What passes in a run in which instructions do not begin before their ``start_times``, whether transfers meet or
+    not; and who breaks the ``reading`` of the rule for masters.
+    """
+    seen: list[PacketSeen] = []
+    found = breaches(program, start_times, reading, seen.append)
+    tiles = program.topology.tiles
+    nodes = {node_name(node, tiles): node for node in range(tiles + 3)}
+    rows: Counter[tuple[str, str]] = Counter()
+    passages = []
+    for cycle, where, _, sender, _ in seen:
+        passages.append(Passage(cycle, nodes[where], sender, rows[where, sender]))
+        rows[where, sender] += 1
+    return passages, [*found.values()]
 
 
 def under_way(transfer: Transfer, passages: list[Passage]) -> tuple[int, int] | None:

@@ -24,6 +24,7 @@ EXAMPLE = "ring-8"
 MOST_TRANSFERS = 26
 MOST_TILES = 64
 MOST_ROWS = 1024
+"""Of all transfers together."""
 LATEST_START = 10_000
 LONGEST_NAME = 24
 
@@ -140,6 +141,11 @@ class Scenario(ConfigSection):
     def _faults(self, chip: Topology) -> Iterator[str]:
         if not self.transfers:
             yield "transfers must have at least 1 entry, not 0"
+        if chip.tiles > MOST_TILES:
+            yield f"chip must have at most {MOST_TILES} tiles, not {chip.tiles}"
+        rows = sum(transfer.rows for transfer in self.transfers)
+        if rows > MOST_ROWS:
+            yield f"transfers must have at most {MOST_ROWS} rows in all, not {rows}"
         earlier: dict[str, BareTransfer] = {}
         for k, transfer in enumerate(self.transfers):
             for fault in (

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 
 from tilesim.findings import sentence
 from tilesim.machines.trial import Trial, TrialBreach, TrialDocument, TrialPicture, TrialReading, TrialTransfer
-from tilesim.tiled.counterexamples import breaches
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.laboratory.passages import as_plain, passages_of, spans
+from tilesim.tiled.laboratory.passages import as_plain, observed, spans
 from tilesim.tiled.laboratory.program import program_of, sender
 from tilesim.tiled.laboratory.scenario import BareTransfer, Scenario
 from tilesim.tiled.laboratory.verdicts import judged, others, proofs_of
@@ -76,7 +75,7 @@ def _picture(
     shown: tuple[str, dict[str, int]],
 ) -> TrialPicture:
     shows, times = shown
-    passages = passages_of(program, times)
+    passages, findings = observed(program, times, reading)
     by_label = {transfer.name: transfer for transfer in transfers}
     taken = sum(each.node in by_label[each.sender].destinations for each in passages)
     found: list[TrialBreach] = [
@@ -86,7 +85,7 @@ def _picture(
             "stop": finding["stop"],
             "sentence": sentence(finding),
         }
-        for finding in breaches(program, times, reading).values()
+        for finding in findings
     ]
     return {
         "start_times": times,

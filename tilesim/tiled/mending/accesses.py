@@ -1,8 +1,8 @@
 """Additions that put two instructions of a tile in order that touch the same bytes: as they stand in the program.
 
-The later one waits for the flag of the earlier one, all at once or round by round, or behind a fence; where it does so
-round by round already, the earlier one may wait for it in turn, as in a place that is filled and emptied again and
-again.
+The later one waits for the flag of the earlier one, all at once or round by round, or behind a fence. Where one of them
+waits for the other round by round already, the other may wait for it in turn, as in a place that is filled and emptied
+again and again.
 """
 
 from __future__ import annotations
@@ -65,12 +65,13 @@ class _InOrder:
     def behind(self, first: str, other: str, tiles: list[int]) -> Iterator[Addition]:
         """``other`` waits for what is ``first``."""
         place = self._places[other]
-        watchers: dict[Watcher, None] = {}
+        watchers: dict[tuple[Watcher, bool], None] = {}
         for tile in tiles:
             order, steps = self._tiles[tile]
-            watchers |= dict.fromkeys(_watchers(order, steps[first], steps[other]))
-            watchers |= dict.fromkeys(_in_turn(order, steps[other], steps[first], ROWS_AHEAD))
-        yield from (AddedWait(self.draft.places[place], watcher) for watcher in watchers)
+            turns = _in_turn(order, steps[other], steps[first], ROWS_AHEAD)
+            watchers |= dict.fromkeys((watcher, True) for watcher in turns)
+            watchers |= dict.fromkeys((watcher, False) for watcher in _watchers(order, steps[first], steps[other]))
+        yield from (AddedWait(self.draft.places[place], *watcher) for watcher in watchers)
         engine = self._tiles[tiles[0]][1][first].effects.engine
         bitmap = sum(1 << tile for tile in tiles)
         fence = TileFence(tiles=bitmap, idle=(engine,))
@@ -79,7 +80,7 @@ class _InOrder:
         for tile in tiles:
             order, steps = self._tiles[tile]
             for watcher in _in_turn(order, steps[first], steps[other], ROWS_BEHIND):
-                yield AddedWait(self.draft.places[self._places[first]], watcher)
+                yield AddedWait(self.draft.places[self._places[first]], watcher, in_turn=True)
 
     def _wider(self, first: int, other: int, tiles: int, engine: Engine) -> Iterator[Addition]:
         """Fences between the two that could wait for the first, too."""

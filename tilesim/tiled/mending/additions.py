@@ -18,10 +18,13 @@ Fences: TypeAlias = tuple[TileFence | ScalarFence, ...]
 
 @dataclass(frozen=True)
 class AddedWait:
-    """The instruction at ``place`` has a watcher more; or, if it has one of that flag and loop, that asks for more."""
+    """The instruction at ``place`` has a watcher more; or, if it has one of that flag and loop, that asks for more.
+    ``in_turn``: for one that waits for it row by row already.
+    """
 
     place: int
     watcher: Watcher
+    in_turn: bool = False
 
     def changed(self, op: Instruction) -> Instruction:
         """The instruction with it."""

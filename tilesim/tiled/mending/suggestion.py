@@ -1,7 +1,8 @@
 """The smallest addition that mends a program, what it costs, and that it does: or what no addition can mend.
 
-Fewest additions first; then the fewest cycles, of runs with the same bytes; then waits before fences. Where a run of
-the program as it is comes to its end in order, the mended one must leave the same bytes, or it is not suggested.
+Fewest additions first; then those with which instructions take turns that wait for one another row by row already; then
+the fewest cycles, of runs with the same bytes; then waits before fences. Where a run of the program as it is comes to
+its end in order, the mended one must leave the same bytes, or it is not suggested.
 """
 
 from __future__ import annotations
@@ -59,10 +60,11 @@ class _Mend:
     @property
     def rank(self) -> tuple[Any, ...]:
         """The suggested one has the lowest."""
+        turns = sum(isinstance(each, AddedWait) and each.in_turn for each in self.tried.draft.additions)
         kinds = sorted([*KINDS].index(type(addition)) for addition in self.tried.draft.additions)
         places = [addition.place for addition in self.tried.draft.listed]
         cycles = (self.outcome is None, self.outcome.cycles if self.outcome else 0)
-        return *cycles, kinds, places, repr(self.tried.draft.listed)
+        return -turns, *cycles, kinds, places, repr(self.tried.draft.listed)
 
 
 def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Program]:

@@ -12,12 +12,26 @@ from tilesim.errors import AccessError, ArrayError, InputError, ProgramError, Ru
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
+from tilesim.machines.instants import instants, told
 from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, ScalarFence, TileFence
+from tilesim.tiled.isa.model.instructions import (
+    Broadcast,
+    Infeed,
+    Instruction,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    Outfeed,
+    RingConsume,
+    RingProduce,
+    ScalarFence,
+    TileFence,
+    WideToNarrow,
+)
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
@@ -26,6 +40,7 @@ from tilesim.tiled.rules.tile.hazards import hazards
 from tilesim.tiled.run import hang, host_driver, state_log, statistics
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
+from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
@@ -72,6 +87,19 @@ def tiles_of(op: Instruction) -> int | None:
     return None if isinstance(op, TileFence | ScalarFence | Broadcast) else getattr(op, "tiles", 0)
 
 
+def obstacle(op: Instruction, topology: Topology) -> str:
+    """Why an instruction can't take no time on a chip; nothing of a transfer, which can."""
+    if isinstance(op, RingProduce | Infeed) and topology.ring.no_consumer == "circulate":
+        return "must take its time where rows circulate (ring.no_consumer): in no time they would go round for ever"
+    if isinstance(op, MeshIn) and op.fill is None:
+        return "takes what a neighbour sends over the mesh, whose time is that of the mesh_out: name that"
+    if isinstance(op, RingConsume):
+        return "takes what others send over the ring, whose time is that of what sends it: name that"
+    if isinstance(op, NarrowToWide | WideToNarrow | MeshIn | MeshOut | RingProduce | Infeed | Outfeed):
+        return ""
+    return f"must be a transfer, not a {op.mnemonic}"
+
+
 def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]]) -> None:
     if len(inputs) != len(order):
         raise ArrayError(f"inputs must be those of {len(order)} requests, not of {len(inputs)}")
@@ -91,6 +119,10 @@ def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading: Reading, racing: bool = False) -> Run:
     held = holds(program, options.holds, tiles_of)
+    instant = instants(program, options.instant, lambda op: obstacle(op, program.topology))
+    if racing and instant:
+        raise InputError(f"{program.name}: transfers can take no time only in a program whose accesses have an order")
+    on_ring = any(op.label in instant for op in (*program.load, *program.run) if isinstance(op, RingProduce | Infeed))
     rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
     probe = TensorProbe(program, samples)
 
@@ -104,6 +136,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             bursts=bursts,
             flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
             reading=reading,
+            instants=instant,
             log=frame.log_of(options),
         )
         if chip.log:
@@ -118,7 +151,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
 
     foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
     try:
-        packet_wise = options.signals is not None or options.on_packet is not None
+        packet_wise = options.signals is not None or options.on_packet is not None or on_ring
         chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
         chip, load_cycles, cycles = finish(bursts=False)
@@ -135,7 +168,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=statistics.document(program, chip, load_cycles, cycles, trace, findings),
+        statistics=told(statistics.document(program, chip, load_cycles, cycles, trace, findings), instant),
         tensors=probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
@@ -152,7 +185,7 @@ def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
     (section, start), now = chip.section, chip.clock.cycle
     cycles = range(start, chip.stop(sound=not isinstance(error, AccessError)))
     trace, load_cycles = _trace_of(program, chip), len(cycles) if section == "load" else start
-    document = statistics.document(program, chip, load_cycles, cycles, trace)
+    document = told(statistics.document(program, chip, load_cycles, cycles, trace), chip.instants)
     signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
     return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 

@@ -48,7 +48,8 @@ class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
     forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
-    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace.
+    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace;
+    ``instants``: transfers, by label, that take no time, on the ring only without ``bursts``.
     """
 
     def __init__(
@@ -61,9 +62,11 @@ class Chip:
         bursts: bool = False,
         flat: bool = False,
         reading: Reading = Reading.MEET,
+        instants: frozenset[str] = frozenset(),
         log: StateLog | None = None,
     ) -> None:
         self.topology = topology
+        self.instants = instants
         self.clock = Clock()
         self.units: list[Unit] = []
         self.parts: list[RunPart] = []
@@ -223,6 +226,7 @@ class Chip:
 
     def _unit(self, track: str) -> Unit:
         unit = Unit(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))
+        unit.instants = self.instants
         self.units.append(unit)
         return unit
 

@@ -127,7 +127,7 @@ class TileEngine(ABC, Generic[Op]):
 
     def await_address(self) -> Work:
         """Wait for the first address of the instruction that has just come."""
-        if self.tile.ttu.fill_cycles:
+        if self.tile.ttu.fill_cycles and not self.unit.instant:
             filled = self.tile.clock.timeout(self.tile.ttu.fill_cycles)
             yield from self.unit.wait(filled, Reason.TRAVERSAL, lambda: "its first address")
 
@@ -158,6 +158,37 @@ class TileEngine(ABC, Generic[Op]):
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
         yield from self.follow(pipe, pipe.hold, gates, produce, throughput)
+
+    def run_at_once(
+        self, groups: int, gates: Sequence[Gate], produce: Sequence[int], move: Callable[[int, int], None]
+    ) -> Work:
+        """Let ``groups`` pass in no time, with nobody's ports, as far as ``gates`` let them; the rest is as in
+        :meth:`run_pipe`.
+        """
+        yield from self.pass_at_once(groups, gates, produce, partial(self._moved, move))
+
+    def pass_at_once(
+        self,
+        groups: int,
+        gates: Sequence[Gate],
+        produce: Sequence[int],
+        passing: Callable[[range], Work],
+    ) -> Work:
+        """Let stretches of ``groups`` be ``passing``, from gate to gate, and raise the engine's flag after each."""
+        held: dict[int, list[Gate]] = {}
+        for gate in gates:
+            held.setdefault(gate.group, []).append(gate)
+        rises = Counter(produce)
+        for part in stretches(groups, held, rises):
+            for gate in held.get(part.start, ()):
+                yield from self.await_flag(gate)
+            yield from passing(part)
+            self.raise_flag(rises[part.stop])
+
+    def _moved(self, move: Callable[[int, int], None], part: range) -> Work:
+        move(part.start, part.stop)
+        self.unit.add(BUSY, 0)
+        yield from ()
 
     def follow(
         self,

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import pytest
 
+from tests.tiled.corpus.programs import random_program
 from tests.tiled.rules.lines import consume, fence, proof, rules, send
 from tilesim import simulate
 from tilesim.tiled.counterexamples import seen
+from tilesim.tiled.rules.proof import proof_of
 
 
 def test_disjoint_groups_run_at_once() -> None:
@@ -83,6 +85,10 @@ def test_an_ordinal_that_is_too_low_is_shown_to_be() -> None:
             *(send("x", 0, 2), send("a", 0, 2), send("b", 1, 2, wait="ring_producer_a>=2")),
         )
     )
+
+
+def test_what_begins_only_as_others_are_assumed_to_has_no_place_in_the_order() -> None:
+    assert "deadlock" in rules(proof_of(random_program(321667909)))
 
 
 def test_transfers_of_one_name_are_counted() -> None:

@@ -54,7 +54,9 @@ def at_once(work: WorkQueues, history: History, order: TransferOrder) -> Iterato
     places = {transfer.number: place for place, transfer in enumerate(history.order)}
     execution = UntimedExecution(work, history)
     for first in execution.beginnings():
-        later = history.order[places[first.number] + 1 :] if first.number in places else []
+        if first.number not in places:
+            continue  # it began only because others are assumed to; they wait without end, which is told
+        later = history.order[places[first.number] + 1 :]
         with execution.holding(order.barrier(first, first.destinations[-1])):
             others = (other for other in later if other.master != first.master)
             pairs = [(first, other) for other in others if execution.head_passed(other, other.master)]

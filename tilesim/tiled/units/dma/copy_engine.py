@@ -40,8 +40,13 @@ class CopyEngine(TileEngine[Copy]):
             data = reading.memory.read(sources.part(first * reads, end * reads))
             writing.memory.write(targets.part(first * writes, end * writes), data)
 
+        nest = counted_nest(op)
+        if self.unit.instant:
+            yield from self.run_at_once(
+                len(sources) // reads, gates(nest, op.wait), completions(nest, op.produce), move
+            )
+            return
         form = PipeForm(ROW_BUFFERS, [reading.slot], writing.slot, every_span=self.unit.recording)
         pipe = self.pipe(alike(len(sources) // reads, reads, writes), form, move)
-        nest = counted_nest(op)
         throughput = Throughput(max(reads, writes), ROW_BUFFERS)
         yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce), throughput)

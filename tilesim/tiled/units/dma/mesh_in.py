@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Callable, Generator
 from functools import partial
 from typing import Any
 
@@ -11,14 +11,14 @@ import simpy
 
 from tilesim.sim.core.clock import Work
 from tilesim.sim.core.memory import Places
-from tilesim.sim.core.unit import Reason, Unit, Wait
+from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.sim.pipe.course import PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.fields import MemoryName, Side
 from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_IN
-from tilesim.tiled.units.dma.mesh_link import MeshLink, WordTransfer
+from tilesim.tiled.units.dma.mesh_link import MeshLink, WordsAtOnce, WordTransfer
 from tilesim.tiled.units.engine import TileContext, TileEngine, alike
 
 FILL_WORDS = 2
@@ -50,21 +50,39 @@ class MeshInEngine(TileEngine[MeshIn]):
         accesses = self.tile.ttu.places(op.write, self.writing.access_bytes)
         nest, words = op.write.nest, self.writing.words_per_access
         held = list(gates(nest, op.wait, words))
-        if op.fill is None:
-            pipe = yield from self._receive(accesses, held)
-            hold = pipe.hold_writes
-        else:
+        produce = completions(nest, op.produce, words)
+        if op.fill is not None:
+            if self.unit.instant:
+                yield from self.run_at_once(
+                    len(accesses) * words, held, produce, self._filling(accesses, op.fill % 256)
+                )
+                return
             pipe = self._fill(accesses, op.fill % 256)
-            hold = pipe.hold
-        yield from self.follow(pipe, hold, held, completions(nest, op.produce, words))
+            yield from self.follow(pipe, pipe.hold, held, produce)
+            return
+        received = yield from self._receive(accesses, held)
+        if isinstance(received, WordsAtOnce):
+            yield from self.pass_at_once(received.words, held, produce, partial(self._take, received))
+            return
+        yield from self.follow(received, received.hold_writes, held, produce)
         self.unit.waiting = None
 
-    def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe]:
+    def _take(self, transfer: WordsAtOnce, part: range) -> Work:
+        assert self.link is not None
+        there = transfer.allow(self.unit, part.stop)
+        yield from self.unit.wait(there, Reason.FIFO, self.link.describe_sender)
+        self.unit.add(BUSY, 0)
+
+    def _receive(self, accesses: Places, held: list[Gate]) -> Generator[simpy.Event, Any, Pipe | WordsAtOnce]:
         assert self.link is not None
         arrival = self.link.transfer()
         yield from self._pass(held, arrival)
-        transfer: WordTransfer = yield from self.unit.wait(arrival, Reason.FIFO, self.link.describe_sender)
+        transfer: WordTransfer | WordsAtOnce = yield from self.unit.wait(
+            arrival, Reason.FIFO, self.link.describe_sender
+        )
         transfer.receive(accesses)
+        if isinstance(transfer, WordsAtOnce):
+            return transfer
         self.unit.waiting = Wait(Reason.FIFO, self.tile.clock.cycle, self.link.describe_sender)
         self.tile.arbiter.add(transfer.pipe, [self.writing.slot])
         return transfer.pipe
@@ -81,6 +99,13 @@ class MeshInEngine(TileEngine[MeshIn]):
             held.pop(0)
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
+        words = self.writing.words_per_access
+        form = PipeForm(FILL_WORDS, [], self.writing.slot, write_every=words, every_span=self.unit.recording)
+        pipe = self.pipe(alike(len(accesses) * words), form, self._filling(accesses, fill_byte))
+        self.tile.arbiter.add(pipe, pipe.slots)
+        return pipe
+
+    def _filling(self, accesses: Places, fill_byte: int) -> Callable[[int, int], None]:
         memory, words = self.writing.memory, self.writing.words_per_access
 
         def move(first: int, end: int) -> None:
@@ -88,7 +113,4 @@ class MeshInEngine(TileEngine[MeshIn]):
             if len(written):
                 memory.write(written, np.full((1, len(written), written.width_bytes), fill_byte, np.uint8))
 
-        form = PipeForm(FILL_WORDS, [], self.writing.slot, write_every=words, every_span=self.unit.recording)
-        pipe = self.pipe(alike(len(accesses) * words), form, move)
-        self.tile.arbiter.add(pipe, pipe.slots)
-        return pipe
+        return move

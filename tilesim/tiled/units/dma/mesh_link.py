@@ -41,15 +41,19 @@ class MeshLink:
         self.sender, self.receiver = sender, receiver
         self.writing = writing
         """Where the words go."""
-        self._offered: WordTransfer | None = None
+        self._offered: WordTransfer | WordsAtOnce | None = None
         self._awaited: simpy.Event | None = None
 
     def send(self, reading: OperandPort, words: Places) -> WordTransfer:
         """The sender begins to send the ``words`` that it reads in this cycle."""
-        self.unit.spend("idle")
-        self.unit.instruction = self.sender.unit.instruction
-        transfer = self._offered = WordTransfer(self, reading, words)
-        self._meet()
+        transfer = WordTransfer(self, reading, words)
+        self._offer(transfer)
+        return transfer
+
+    def send_at_once(self, reading: OperandPort, words: Places) -> WordsAtOnce:
+        """The sender begins to send ``words`` that take no time."""
+        transfer = WordsAtOnce(self, reading, words)
+        self._offer(transfer)
         return transfer
 
     def transfer(self) -> simpy.Event:
@@ -66,6 +70,12 @@ class MeshLink:
         """What a receiver that can't go on waits for."""
         return f"words from {self.sender.unit.track}; {_in_hand(self.sender)}"
 
+    def _offer(self, transfer: WordTransfer | WordsAtOnce) -> None:
+        self.unit.spend("idle")
+        self.unit.instruction = self.sender.unit.instruction
+        self._offered = transfer
+        self._meet()
+
     def _meet(self) -> None:
         if self._offered is not None and self._awaited is not None:
             self._awaited.succeed(self._offered)
@@ -81,7 +91,7 @@ class WordTransfer:
         self._from = words
         self._to: Places | None = None
         self._late: Late | None = None
-        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
+        self._carrier = Carrier(reading, link.writing)
         form = PipeForm(
             link.mesh.credits,
             [reading.slot],
@@ -97,9 +107,7 @@ class WordTransfer:
 
     def receive(self, accesses: Places) -> None:
         """From this cycle on the receiver takes part; the words go to ``accesses``, which hold as many as are sent."""
-        words = len(accesses) * self._writing.words_per_access
-        if words != self.pipe.groups:
-            raise AssertionError(f"{self._link.unit.track} joins {self.pipe.groups} words to {words}")
+        must_fit(self._link, accesses, self.pipe.groups)
         self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
         self._to = accesses
         source, target = self._reading.memory, self._writing.memory
@@ -117,14 +125,7 @@ class WordTransfer:
 
     def _carry(self, first: int, end: int) -> None:
         assert self._to is not None
-        per_access = self._writing.words_per_access
-        words = self._reading.memory.read(self._from.part(first, end))
-        accesses = self._to.part(first // per_access, end // per_access)
-        if per_access > 1:
-            words = np.concatenate([self._gathered, words], axis=1)
-            self._gathered = words[:, len(accesses) * per_access :]
-        if len(accesses):
-            self._writing.memory.write(accesses, words[:, : len(accesses) * per_access])
+        self._carrier.carry(self._from, self._to, first, end)
 
     def _charges(self, activity: Activity) -> list[Charge]:
         link = self._link
@@ -139,6 +140,78 @@ class WordTransfer:
             kind = BUSY if activity.writing else f"stall:{activity.writes_wait}"
             charges.append((link.receiver.unit, kind, 0))
         return charges
+
+
+class Carrier:
+    """Carries words from one memory to another, which gathers rows of them in a register if it is wide."""
+
+    def __init__(self, reading: OperandPort, writing: OperandPort) -> None:
+        self._reading, self._writing = reading, writing
+        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
+
+    def carry(self, source: Places, target: Places, first: int, end: int) -> None:
+        """Carry the words from number ``first`` to before ``end``."""
+        per_access = self._writing.words_per_access
+        words = self._reading.memory.read(source.part(first, end))
+        accesses = target.part(first // per_access, end // per_access)
+        if per_access > 1:
+            words = np.concatenate([self._gathered, words], axis=1)
+            self._gathered = words[:, len(accesses) * per_access :]
+        if len(accesses):
+            self._writing.memory.write(accesses, words[:, : len(accesses) * per_access])
+
+
+class WordsAtOnce:
+    """The words of one MeshOut that take no time: each is there as soon as neither end is held by a flag, without
+    credits and with nobody's ports.
+    """
+
+    def __init__(self, link: MeshLink, reading: OperandPort, words: Places) -> None:
+        self._link = link
+        self._carrier = Carrier(reading, link.writing)
+        self._from = words
+        self._to: Places | None = None
+        self._limits = {link.sender.unit.track: 0, link.receiver.unit.track: 0}
+        self._carried = 0
+        self._awaited: list[tuple[int, simpy.Event]] = []
+
+    @property
+    def words(self) -> int:
+        return len(self._from)
+
+    def receive(self, accesses: Places) -> None:
+        """From now on the receiver takes part, as in :meth:`WordTransfer.receive`."""
+        must_fit(self._link, accesses, self.words)
+        self._to = accesses
+
+    def allow(self, unit: Unit, end: int) -> simpy.Event:
+        """No flag holds the words before ``end`` at the end of the link where ``unit`` is; the event is when all of
+        them are there.
+        """
+        self._limits[unit.track] = end
+        event = self._link.unit.clock.event()
+        self._awaited.append((end, event))
+        self._carry()
+        return event
+
+    def _carry(self) -> None:
+        end = min(self._limits.values())
+        if self._to is not None and end > self._carried:
+            self._carrier.carry(self._from, self._to, self._carried, end)
+            self._link.unit.spend("idle")
+            self._link.unit.add(BUSY, 0, (end - self._carried) * self._link.sender.tile.memories.word_bytes)
+            self._carried = end
+        there = [event for target, event in self._awaited if target <= self._carried]
+        self._awaited = [(target, event) for target, event in self._awaited if target > self._carried]
+        for event in there:
+            event.succeed()
+
+
+def must_fit(link: MeshLink, accesses: Places, sent: int) -> None:
+    """As many words are taken as are sent."""
+    words = len(accesses) * link.writing.words_per_access
+    if words != sent:
+        raise AssertionError(f"{link.unit.track} joins {sent} words to {words}")
 
 
 def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from tilesim.sim.core.clock import Work
 from tilesim.sim.core.unit import Reason, Unit, Wait
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import MeshOut
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import MESH_OUT
-from tilesim.tiled.units.dma.mesh_link import MeshLink
+from tilesim.tiled.units.dma.mesh_link import MeshLink, WordsAtOnce
 from tilesim.tiled.units.engine import TileContext, TileEngine
 
 
@@ -31,8 +33,20 @@ class MeshOutEngine(TileEngine[MeshOut]):
         nest = op.read.nest
         reading = self.tile.memories.side(self.name, "read", op.memory)
         words = reading.words_per_access
-        pipe = self.link.send(reading, self.tile.ttu.places(op.read, reading.access_bytes, words)).pipe
+        places = self.tile.ttu.places(op.read, reading.access_bytes, words)
+        if self.unit.instant:
+            at_once = self.link.send_at_once(reading, places)
+            passing = partial(self._pass, at_once)
+            yield from self.pass_at_once(
+                at_once.words, gates(nest, op.wait, words), completions(nest, op.produce, words), passing
+            )
+            return
+        pipe = self.link.send(reading, places).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
         yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
         self.unit.waiting = None
+
+    def _pass(self, transfer: WordsAtOnce, part: range) -> Work:
+        there = transfer.allow(self.unit, part.stop)
+        yield from self.unit.wait(there, Reason.CREDIT, self.link.describe_receiver)

@@ -105,13 +105,16 @@ class HostOutfeed:
         self._bytes_per_cycle = topology.host.bytes_per_cycle
         self._samples = samples
 
-    def receive(self, output: int, row: Bytes, sender: str) -> Work:
-        """Carry one row of output number ``output`` over the link for the outfeed ``sender``."""
+    def receive(self, output: int, row: Bytes, sender: str, instant: bool = False) -> Work:
+        """Carry one row of output number ``output`` over the link for the outfeed ``sender``, in no time if that is
+        ``instant``.
+        """
         self.unit.spend("idle")
         self.unit.instruction = sender
-        yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
+        if not instant:
+            yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
         self.unit.spend(BUSY, moved_bytes=row.shape[1])
-        self.arrivals[output] = self._clock.cycle + self._latency_cycles
+        self.arrivals[output] = self._clock.cycle + (0 if instant else self._latency_cycles)
         self.received.setdefault(output, []).append(row)
 
     @property

@@ -83,7 +83,7 @@ class InfeedEngine:
         for row in range(op.total_rows):
             data = yield from self._row(op, row)
             transfer, place = transfers[row // op.rows], row % op.rows
-            packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place)
+            packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place, self.unit.instant)
             yield from stop.transmit(self.unit, packet)
 
     def _send_bursts(self, op: Infeed, stop: BurstStop) -> Work:
@@ -117,7 +117,8 @@ class InfeedEngine:
         if op.source == "data":
             start = op.address + row * self._row_bytes
             self._data_memory.check(start, start + self._row_bytes)
-            yield self._clock.timeout(self._read_cycles)
+            if not self.unit.instant:
+                yield self._clock.timeout(self._read_cycles)
             self.unit.spend(BUSY)
             return self._data_memory.bytes[:, start : start + self._row_bytes]
         queue, reason, what = (

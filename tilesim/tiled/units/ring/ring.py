@@ -24,7 +24,8 @@ from tilesim.tiled.units.ring.ring_monitor import Passage, SentTransfer
 class Packet:
     """A header bitmap, one wide row for each sample, and a tail bit on the last row of a transfer.
 
-    ``transfer``, and ``number`` in it, are for the monitor: no unit knows where a row comes from.
+    ``transfer``, and ``number`` in it, are for the monitor: no unit knows where a row comes from. One that is
+    ``instant`` takes no time from stop to stop, needs no link and no place in a register, and overtakes nobody.
     """
 
     header: int
@@ -33,10 +34,11 @@ class Packet:
     sender: str
     transfer: SentTransfer | None = None
     number: int = 0
+    instant: bool = False
 
     def with_header(self, header: int) -> Packet:
         """Several times faster than :func:`dataclasses.replace`."""
-        return Packet(header, self.row, self.tail, self.sender, self.transfer, self.number)
+        return Packet(header, self.row, self.tail, self.sender, self.transfer, self.number, self.instant)
 
 
 class Receiver(Protocol):
@@ -103,6 +105,8 @@ class RingStop:
         self._sent: simpy.Event | None = None
         self._decisions: set[int] = set()
         self._lacks_credit = False
+        self._handled = self._used = -1
+        """The last cycle in which a packet was handled, and in which one entered the link, that took its time."""
 
     def connect(self, following: RingStop) -> None:
         self._next, following._previous = following, self
@@ -124,6 +128,9 @@ class RingStop:
     def transmit(self, unit: Unit, packet: Packet) -> Work:
         """Send a packet, and account for ``unit``'s cycles until the one after it has left."""
         yield from unit.wait(self.send(packet), Reason.CREDIT, lambda: "the ring to take its packet")
+        if packet.instant:
+            unit.add(BUSY, 0, packet.row.shape[1])
+            return
         yield self._clock.timeout(1)
         unit.spend(BUSY, moved_bytes=packet.row.shape[1])
 
@@ -157,16 +164,23 @@ class RingStop:
         now = self._clock.cycle
         self._decisions.discard(now)
         self._lacks_credit = False
-        used = self._handle_head(now)
-        if self.outgoing and not used:
+        self._let_instants_pass(now)
+        if self._handled != now and self._handle_head(now):
+            self._let_instants_pass(now)
+        if self.outgoing and (self._used != now or self.outgoing[0].instant):
             self._inject()
         elif self.outgoing:
             self.poke(1)
         if not self._lacks_credit:
             self._end_wait()
 
+    def _let_instants_pass(self, now: int) -> None:
+        """Handle the packets at the head of the register that take no time, as many as can go on."""
+        while self._register and self._register[0][1].instant and self._handle_head(now):
+            pass
+
     def _handle_head(self, now: int) -> bool:
-        """Take and forward the head of the register if that can be; whether the link was used."""
+        """Take and forward the head of the register if that can be; whether it was."""
         if not self._register or self._register[0][0] > now:
             return False
         packet = self._register[0][1]
@@ -174,14 +188,10 @@ class RingStop:
         left = packet.header & ~taken
         if self._receiver_obstacle(taken) is not None:
             return False
-        if left and not self.credits:
+        if left and not packet.instant and not self.credits:
             self._await_credit()
             return False
-        self._register.popleft()
-        if self.listener is not None:
-            self.listener.leaves(now, self._register[0] if self._register else None)
-        assert self._previous is not None
-        self._previous.return_credit()
+        self._leave(packet, now)
         if taken:
             assert self.receiver is not None
             if self.passage is not None and packet.transfer is not None:
@@ -194,7 +204,17 @@ class RingStop:
             self._transmit(packet.with_header(left) if taken else packet)
         if self._register:
             self.poke(1)
-        return bool(left)
+        return True
+
+    def _leave(self, packet: Packet, now: int) -> None:
+        """The head of the register leaves it."""
+        self._register.popleft()
+        if self.listener is not None:
+            self.listener.leaves(now, self._register[0] if self._register else None)
+        if not packet.instant:
+            self._handled = now
+            assert self._previous is not None
+            self._previous.return_credit()
 
     def _taken_bit(self, packet: Packet) -> int:
         """The bit with which the packet is to be taken here; none if it goes past."""
@@ -225,7 +245,7 @@ class RingStop:
             self.link.waiting = None
 
     def _inject(self) -> None:
-        if not self.credits:
+        if not self.outgoing[0].instant and not self.credits:
             self._await_credit()
             return
         packet = self.outgoing.popleft()
@@ -248,6 +268,10 @@ class RingStop:
 
     def _transmit(self, packet: Packet) -> None:
         assert self._next is not None
+        if packet.instant:
+            self._pass_over(packet)
+            return
+        self._used = self._clock.cycle
         self.link.instruction = packet.sender
         self._end_wait()
         self.link.spend("idle")
@@ -256,6 +280,16 @@ class RingStop:
         if self.listener is not None:
             self.listener.enters(packet, self._clock.cycle)
         self._next.arrive(packet, self.hop_cycles)
+
+    def _pass_over(self, packet: Packet) -> None:
+        """Let a packet that takes no time stand at the next stop, behind all that are on their way there."""
+        assert self._next is not None
+        if self._used != self._clock.cycle:  # else the link has accounted for this cycle
+            self.link.spend("idle" if self.link.waiting is None else Reason.CREDIT.kind)
+        waiter, self.link.instruction = self.link.instruction, packet.sender
+        self.link.add(BUSY, 0, packet.row.shape[1])
+        self.link.instruction = waiter
+        self._next.arrive(packet, 0)
 
     def arrive(self, packet: Packet, after_cycles: int) -> None:
         """A packet is on the link and stands here ``after_cycles`` from now."""

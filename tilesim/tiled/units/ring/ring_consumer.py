@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Generator, Mapping
 from itertools import count
+from typing import Any
 
 import numpy as np
 import simpy
@@ -72,8 +73,10 @@ class RingConsumer(TileEngine[RingConsume]):
                 self._commit()
             elif isinstance(self._stop, BurstStop):
                 yield from self._pack(self._stop, moved_bytes)
-            else:
-                yield from self._receive(next(received))
+            elif (yield from self._receive(next(received))):
+                self.unit.add(BUSY, 0, moved_bytes)
+                self.raise_flag(0 if row is None else rises[row + 1])
+                continue
             if not step.takes or isinstance(self._stop, RingStop):
                 yield self.tile.clock.timeout(1)
                 self.unit.spend(BUSY, moved_bytes=moved_bytes)
@@ -104,12 +107,13 @@ class RingConsumer(TileEngine[RingConsume]):
             self.tile.memories.wide.write_row(self._address, self._byte_filter.packed())
         self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes)
 
-    def _receive(self, row: int) -> Work:
-        """Let the stop hand over the next row."""
+    def _receive(self, row: int) -> Generator[simpy.Event, Any, bool]:
+        """Let the stop hand over the next row; whether it takes no time."""
         assert isinstance(self._stop, RingStop)
         self._taken = self.tile.clock.event()
         self._stop.poke()
-        yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
+        instant: bool = yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
+        return instant
 
     def obstacle(self) -> str | None:
         if self._taken is not None:
@@ -127,16 +131,18 @@ class RingConsumer(TileEngine[RingConsume]):
         assert self._byte_filter is not None
         self._byte_filter.take(packet.row)
         if self._address is not None:
-            self._commit()
+            self._commit(packet.instant)
         taken, self._taken = self._taken, None
-        taken.succeed()
+        taken.succeed(packet.instant)
 
-    def _commit(self) -> None:
-        """Write the row that is complete, in this cycle."""
+    def _commit(self, instant: bool = False) -> None:
+        """Write the row that is complete, in this cycle; an ``instant`` one needs no port."""
         assert self._byte_filter is not None
         assert self._address is not None
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._byte_filter.packed())
+        if instant:
+            return
         if isinstance(self._stop, RingStop):
             self.tile.arbiter.access(self._committing)
         else:

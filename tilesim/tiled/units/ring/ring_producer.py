@@ -62,9 +62,10 @@ class RingProducer(TileEngine[RingProduce]):
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)
-            yield from self._claim_port()
+            if not self.unit.instant:
+                yield from self._claim_port()
             data = self.tile.memories.wide.row(int(addresses[row]), self.tile.memories.row_bytes)
-            packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row)
+            packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row, self.unit.instant)
             yield from self._stop.transmit(self.unit, packet)
             self.raise_flag(rises[row + 1])
 
