@@ -72,12 +72,12 @@ def test_rows_are_the_run_to_the_cycle(name: str, request: pytest.FixtureRequest
     assert sum(each.of_run for each in everything) == pytest.approx(whole.of_run)
     assert sum(each.in_use * each.of_run for each in everything) == pytest.approx(whole.in_use)
     for each in everything:
-        assert abs(each.array_cycles - each.of_run * run.statistics["cycles"]) <= 1
+        assert abs(each.array_cycles - each.of_run * run.statistics["cycles"]) < 1
         assert 0 <= each.in_use <= 1
 
 
 @given(st.lists(st.integers(0, 10**6), max_size=20), st.integers(1, 64), st.integers(0, 10**6))
-def test_whole_cycles_add_up_and_are_a_cycle_off_at_most(layers: list[int], arrays: int, rest: int) -> None:
+def test_whole_cycles_add_up_and_are_less_than_a_cycle_off(layers: list[int], arrays: int, rest: int) -> None:
     cycles = -(-(sum(layers) + rest) // arrays)
     run = {
         "machine": "tiled",
@@ -88,8 +88,7 @@ def test_whole_cycles_add_up_and_are_a_cycle_off_at_most(layers: list[int], arra
     *each, outside = array_cycles(run)
     assert sum(each) + outside == cycles
     assert outside >= 0
-    assert all(abs(found - taken / arrays) <= 1 for found, taken in zip(each, layers, strict=True))
-    assert all(found == 0 for found, taken in zip(each, layers, strict=True) if not taken)
+    assert all(abs(found - taken / arrays) < 1 for found, taken in zip(each, layers, strict=True))
 
 
 def bound(cause: str | None, macs: int, busy: int, machine: str = "tiled") -> str:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import accumulate, pairwise
 from typing import TypeAlias
 
 from tilesim.registry import description_of
@@ -21,6 +20,7 @@ BESIDE = "outside layers"
 BUSY_ARRAY = "MAC array"
 """What binds a layer that keeps its MAC arrays busy without doing MACs."""
 DEFINITIONS: Mapping[str, str] = {
+    "tiles": "How many of the chip's MAC arrays it is spread over.",
     "cycles": (
         "Those of the average MAC array for the layer, waits included: a cycle of an array belongs to one layer at "
         "most, so that all rows together are the run's cycles."
@@ -139,11 +139,16 @@ def total(statistics: RunStatistics) -> LayerRow:
 
 def array_cycles(statistics: RunStatistics) -> list[int]:
     """Whole cycles of the average MAC array that each layer takes and, last, what belongs to none: together they are
-    the run's, for each ends where all before it, rounded once, do.
+    the run's, for so many of the largest fractions are rounded up as that takes.
     """
-    ends = accumulate(sum(layer["breakdown"].values()) for layer in statistics["layers"])
-    rounded = [0, *(round(end / arrays(statistics)) for end in ends), statistics["cycles"]]
-    return [end - start for start, end in pairwise(rounded)]
+    count = arrays(statistics)
+    parts = [sum(layer["breakdown"].values()) for layer in statistics["layers"]]
+    parts.append(statistics["cycles"] * count - sum(parts))
+    whole = [part // count for part in parts]
+    largest = sorted(range(len(parts)), key=lambda place: -(parts[place] % count))
+    for place in largest[: statistics["cycles"] - sum(whole)]:
+        whole[place] += 1
+    return whole
 
 
 def _row(
