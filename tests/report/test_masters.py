@@ -7,10 +7,12 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from tilesim.api import simulate
 from tilesim.api.masters import try_masters
 from tilesim.machines.trial import TrialDocument
 from tilesim.report.analysis.masters import Cell, hues, occupancy, window_of
 from tilesim.report.masters import picture_text
+from tilesim.report.tracks import master_hue, masters_of
 
 
 def tried(folder: Path, *transfers: str) -> TrialDocument:
@@ -82,3 +84,14 @@ def test_no_line_of_nodes_is_wider_than_there_is_room(tmp_path: Path, columns: i
     lines = [line for line in printed(document, columns) if line.startswith(("tile", "source", "sink"))]
     assert max(map(len, lines)) == columns
     assert sum(line.count("A") for line in lines) == 4 * 40
+
+
+def test_masters_have_the_colours_that_they_have_on_pages(tmp_path: Path) -> None:
+    transfers = [f"name: t{tile}, master: {tile}, to: {(tile + 1) % 4}, after: [{last}]"
+                 for tile, last in enumerate(("", "t0", "t1", "t2"))]  # fmt: skip
+    path = tmp_path / "t.yaml"
+    path.write_text("\n".join(["tiles: 4", "transfers:", *(f"  - {{{each}}}" for each in transfers), ""]))
+    trial = try_masters(path)
+    numbers = masters_of(simulate(trial.program, []).statistics)
+    found = {transfer["master"]: hues(trial.document)[transfer["name"]] for transfer in trial.document["transfers"]}
+    assert found == {master: master_hue(numbers[master]) for master in found}

@@ -17,6 +17,7 @@ from tilesim.report.tables import folded, left, right, table
 TICK = 10
 """Cycles from one number above the picture to the next."""
 TWO_ROWS, TWO_UNDER_WAY, BROKEN = "*", "+", "^"
+TWO = "bold red"
 READING = {"refuted": "bold red", "not proven": "bold yellow", "proven": "bold green"}
 """Styles of verdicts."""
 
@@ -46,7 +47,7 @@ def _transfers(document: TrialDocument) -> Table:
     styles = _styles(document)
     for transfer in document["transfers"]:
         waits = ", ".join(f"{name} {when}" for name, when in transfer["after"].items())
-        letter = Text(transfer["letter"], styles[transfer["name"]])
+        letter = Text(transfer["letter"], f"bold #ffffff on {styles[transfer['name']]}")
         passes, to = run_of_nodes(transfer, document["nodes"]), ", ".join(transfer["to"])
         rows.add_row(letter, transfer["name"], transfer["master"], to, passes, f"{transfer['rows']:,}", waits)
     return rows
@@ -139,23 +140,22 @@ def _line(document: TrialDocument, occupied: Occupancy, node: int, stretch: rang
 
 
 def _sign(cell: Cell, names: dict[str, str], styles: dict[str, str]) -> tuple[str, str]:
-    """One character, and its style: upside down where two transfers are under way past the node."""
-    style = "bold red" if len(cell.under_way) > 1 else ""
+    """One character, and its style: a row stands on its master's colour."""
     if len(cell.passing) > 1:
-        return TWO_ROWS, "bold red"
+        return TWO_ROWS, TWO
     if cell.passing:
         [name] = cell.passing
-        return names[name], f"{styles[name]}{' reverse' if style else ''}"
+        return names[name], f"bold #ffffff on {styles[name]}"
     if len(cell.under_way) > 1:
-        return TWO_UNDER_WAY, style
+        return TWO_UNDER_WAY, TWO
     if cell.under_way:
         [name] = cell.under_way
-        return names[name].lower(), styles[name].removeprefix("bold ")
+        return names[name].lower(), styles[name]
     return ".", "dim"
 
 
 def _styles(document: TrialDocument) -> dict[str, str]:
-    return {name: f"bold {colour(hue)}" for name, hue in hues(document).items()}
+    return {name: colour(hue) for name, hue in hues(document).items()}
 
 
 def _marks(document: TrialDocument, stretch: range) -> str:

@@ -6,12 +6,11 @@ from collections import defaultdict
 from dataclasses import dataclass
 
 from tilesim.machines.trial import TrialDocument, TrialTransfer
+from tilesim.report.tracks import master_hue
 
 MOST_CYCLES = 400
 """Of a longer run, only those around the first cycle in which the rule is broken are shown."""
 BEFORE = 100
-HUES = 8
-"""Colours of masters."""
 
 
 @dataclass(frozen=True)
@@ -63,8 +62,8 @@ def window_of(document: TrialDocument) -> range:
 
 
 def hues(document: TrialDocument) -> dict[str, str]:
-    """The colour of each transfer, that of its master, by where that stands on the ring."""
-    return {transfer["name"]: f"master:{transfer['path'][0] % HUES}" for transfer in document["transfers"]}
+    """The colour of each transfer: that of its master, whose number on every page is its node's."""
+    return {transfer["name"]: master_hue(transfer["path"][0]) for transfer in document["transfers"]}
 
 
 def letters(document: TrialDocument) -> dict[str, str]:
