@@ -76,8 +76,11 @@ class Finding(TypedDict, total=False):
 
 
 def sentence(finding: Finding) -> str:
-    """A finding in words; one of another kind as it is."""
-    return _SENTENCES.get(finding["kind"], str)(finding)
+    """A finding in words; one of another kind, or one that a file has without all that its kind has, as it is."""
+    try:
+        return _SENTENCES.get(finding["kind"], str)(finding)
+    except (KeyError, ValueError, IndexError):
+        return str(finding)
 
 
 def _meeting_words(finding: Finding) -> str:

@@ -125,7 +125,8 @@ def _run(folder: Path, network: str, chip: str, trace: bool) -> Files:
     read = tilesim.load_network(network)
     program = tilesim.compile(read, tilesim.load_topology(chip))
     shape = [read.tensors[index] for index in read.inputs]
-    run = tilesim.simulate(program, [np.zeros(tensor.model_shape, tensor.dtype) for tensor in shape], trace=trace)
+    inputs = [np.zeros(tensor.model_shape, tensor.dtype) for tensor in shape]
+    run = tilesim.simulate(program, inputs, trace=trace, signals=range(10, 60) if trace else None)
     run.save(folder)
     return {path.name: path.read_bytes() for path in sorted(folder.iterdir())}
 

@@ -15,7 +15,7 @@ from scripts.fuzzing.bytewise import damaged as bytewise
 from scripts.fuzzing.case import Files
 from tilesim.sim.trace.trace import Trace
 
-STATISTICS, TRACE = "run.json", "trace.npz"
+STATISTICS, TRACE, SIGNALS = "run.json", "trace.npz", "signals.npz"
 
 
 def damaged(rng: Random, files: Files, others: list[Files]) -> Files:
@@ -24,10 +24,12 @@ def damaged(rng: Random, files: Files, others: list[Files]) -> Files:
     choice = rng.random()
     if choice < 0.55:
         folder[STATISTICS] = documents.json_damaged(rng, folder[STATISTICS] or b"")
-    elif choice < 0.85 and TRACE in folder:
-        folder[TRACE] = _trace(rng, folder[TRACE] or b"", [other[TRACE] or b"" for other in others if TRACE in other])
+    elif choice < 0.75 and TRACE in folder:
+        folder[TRACE] = _columns(rng, folder, TRACE, others)
         if rng.random() < 0.8:
             _sign(folder)
+    elif choice < 0.85 and SIGNALS in folder:
+        folder[SIGNALS] = _columns(rng, folder, SIGNALS, others)
     elif choice < 0.9:
         name = rng.choice(list(folder))
         folder[name] = bytewise(rng, folder[name] or b"", [content for content in folder.values() if content])
@@ -36,9 +38,11 @@ def damaged(rng: Random, files: Files, others: list[Files]) -> Files:
     return folder
 
 
-def _trace(rng: Random, data: bytes, others: list[bytes]) -> bytes:
+def _columns(rng: Random, folder: Files, name: str, others: list[Files]) -> bytes:
+    """A file of columns with some of them changed, or with other damage."""
+    data = folder[name] or b""
     if rng.random() < 0.3:
-        return archives.damaged(rng, data, others)
+        return archives.damaged(rng, data, [other[name] or b"" for other in others if name in other])
     members = archives.unpacked(data)
     for _ in range(rng.choice((1, 1, 2))):
         name = rng.choice(list(members))

@@ -15,6 +15,8 @@ from scripts.fuzzing.case import Case
 from scripts.fuzzing.process import MOST_BYTES, MOST_SECONDS, Ended
 
 STATUSES = range(4)
+WRITES = {0, 3}
+"""Those with which there may be what was asked for: a run that can't go on is saved up to where it stood."""
 MOST_ERROR_LINES = 200
 MOST_ERROR_BYTES = 200_000
 NOISE = re.compile(rb"Traceback|Warning:|Exception ignored|Error in sys\.|^[A-Za-z.]+Error:", re.MULTILINE)
@@ -39,7 +41,8 @@ def faults(case: Case, ended: Ended, before: Listing, after: Listing, temporary:
     sentences = [*_endings(ended), *_limits(ended), *_words(ended), *_left(case, ended, before, after)]
     if temporary:
         sentences.append(f"left {min(temporary)!r} in the folder for temporary files")
-    if ended.status in {0, 1} and "--json" in case.words and not _is_json(ended.stdout):
+    documents = ended.stdout.splitlines() if "watch" in case.words else [ended.stdout]
+    if ended.status in {0, 1} and "--json" in case.words and not all(map(_is_json, documents)):
         sentences.append("what --json printed is not JSON")
     return sentences
 
@@ -94,10 +97,10 @@ def _unsaid(lines: list[str]) -> Iterator[str]:
 
 def _left(case: Case, ended: Ended, before: Listing, after: Listing) -> Iterator[str]:
     for name in sorted(before):
-        if before[name] != after.get(name) and not (ended.status == 0 and _may_write(case, name)):
+        if before[name] != after.get(name) and not (ended.status in WRITES and _may_write(case, name)):
             yield f"changed {name!r}"
     for name in sorted(after.keys() - before.keys()):
-        if ended.status != 0 or ".saving-" in name or not _may_write(case, name):
+        if ended.status not in WRITES or ".saving-" in name or not _may_write(case, name):
             yield f"left {name!r}"
 
 

@@ -19,6 +19,7 @@ OF_MODELS = (
         "run {} -t edge-1x1",
         "run {} -t edge-1x1 --json",
         "run {} -t edge-1x2 --trace --out out",
+        "run {} -t edge-1x2 --signals 5: --out out",
         "run {} -t systolic-4",
     ),
     *(
@@ -54,7 +55,15 @@ OF_TOPOLOGIES = (
 OF_ENERGIES = ("run pocket -t pocket-2x1 --energy {}", "run pocket -t systolic-4 --energy {} --json --out out")
 OF_MASTERS = ("masters {}", "masters {} --json", "masters {} --masters single", "masters {} --masters disjoint --json")
 OF_PROGRAMS = (
-    *("run {}", "run {} --json", "run {} --trace --out out", "run {} --rules observe", "check {}", "check {} --json"),
+    *(
+        "run {}",
+        "run {} --json",
+        "run {} --trace --out out",
+        "run {} --rules observe",
+        "watch {} --to 99 --json",
+        "check {}",
+        "check {} --json",
+    ),
     *("check {} {}", "verify {}", "verify {} --json", "compile {} -o out.tasm", "compile {} -o out.tbin"),
     *("run {} {} -n 2", "run {} --set host.latency_cycles=9", "run {} --rules observe --hold low.send=40"),
 )
@@ -77,6 +86,7 @@ OF_RUNS = (
         "report {} -o out.html",
         "trace {} -o out.pftrace",
         "trace {} -o out.json.gz --chrome",
+        "trace {} -o out.vcd",
         "compare {} whole",
     ),
     *("trace {} -o out.json --chrome", "compare whole {} --json", "compare {} {} -o out.html"),

@@ -20,6 +20,10 @@ OPTIONS = (
         "--out",
         "--trace-window",
         "--trace-tracks",
+        "--signals",
+        "--from",
+        "--to",
+        "--units",
         "--rules",
         "--hold",
         "-n",
@@ -35,7 +39,21 @@ OPTIONS = (
     *("--layer-priority", "--partition", "--batch-schedule", "--weight-reuse", "--set", "--fit", "--nothing", "", "-"),
 )
 COMMANDS = (
-    *("run", "run", "run", "check", "verify", "cache", "batch", "compile", "report", "trace", "compare", "topologies"),
+    *(
+        "run",
+        "run",
+        "run",
+        "check",
+        "verify",
+        "cache",
+        "batch",
+        "compile",
+        "report",
+        "trace",
+        "watch",
+        "compare",
+        "topologies",
+    ),
     *("workloads", "sweep", "sweep", "sensitivity", "help", ""),
 )
 SOUND = (

@@ -56,13 +56,10 @@ def listened(page: Any, *names: str) -> None:
     page.evaluate(f"window.asked = []; for (const name of [{listed}]) tilesim.on(name, (it) => asked.push([name, it]))")
 
 
-def test_every_unit_and_link_has_its_place_once(page: Any, statistics: Any) -> None:
+def test_every_unit_and_link_has_its_place_once_and_the_numbers_of_run_json(page: Any, statistics: Any) -> None:
     tracks = page.evaluate("tilesim.floorplan.places.parts.map(({track}) => track).filter(Boolean)")
     assert sorted(tracks) == sorted(unit["track"] for unit in (*statistics["units"], *statistics["links"]))
     assert page.locator("#floorplan [data-part]").count() == len(tracks) + 4 * 3
-
-
-def test_numbers_of_the_whole_run_are_those_of_run_json(page: Any, statistics: Any) -> None:
     found = {track: rest for track, *rest in page.evaluate(NUMBERS, {"from": 0, "to": statistics["cycles"]})}
     for unit in (*statistics["units"], *statistics["links"]):
         waits = sum(cycles for reason, cycles in unit["stall_cycles"].items() if reason != "work")
@@ -122,16 +119,12 @@ def test_colours_may_be_of_a_reason_or_of_bytes(page: Any) -> None:
     assert page.locator("#floorplan .unknown").count() == 4 * 3, "ports of memories"
 
 
-def test_a_click_or_enter_leads_to_the_timeline(page: Any) -> None:
+def test_a_click_or_enter_leads_to_the_timeline_and_arrows_to_the_next_part(page: Any) -> None:
     listened(page, "track")
     page.locator(MAC_ARRAY).click()
     page.locator(MAC_ARRAY).focus()
     page.keyboard.press("Enter")
     assert page.evaluate("asked") == [["track", {"name": "chip.tile0.mac_array"}]] * 2
-
-
-def test_arrow_keys_go_from_part_to_part(page: Any) -> None:
-    page.locator(MAC_ARRAY).focus()
     names = []
     for key in ("ArrowDown", "ArrowLeft", "ArrowUp", "ArrowRight"):
         page.keyboard.press(key)
@@ -252,7 +245,7 @@ def test_a_run_without_a_trace_shows_the_whole_run(
 @pytest.mark.parametrize("grid", ["1x1", "16x16"])
 def test_small_and_large_grids_fit(open_page: Open, tmp_path: Path, grid: str) -> None:
     page = open_page(
-        ran(tmp_path, "pocket", "-t", "pocket-2x1", "--set", f"grid={grid}", "--trace"),
+        ran(tmp_path, "pocket", "-t", "pocket-2x1", "--set", f"grid={grid}"),
         viewport={"width": 900, "height": 800},
     )
     rows, columns = map(int, grid.split("x"))

@@ -66,11 +66,11 @@ def test_rows_and_words_are_where_the_log_has_them(
     folder = request.getfixturevalue(example)
     page, (_, signals) = open_page(folder / "report.html"), logged(folder)
     seen = 0
-    for cycle in signals.window:
+    for cycle in signals.window[:: 1 if example == "overlap" else 2]:
         drawn = dict(page.evaluate(DRAWN, cycle))
         assert drawn == moving(signals, cycle)
         seen += len(drawn)
-    assert seen >= 8
+    assert seen >= 4
 
 
 def test_units_and_queues_are_as_the_trace_and_the_log_have_them(open_page: Open, pocket: Path) -> None:
@@ -145,13 +145,11 @@ def test_it_plays_until_it_is_stopped_or_the_window_ends(open_page: Open, overla
     assert page.locator("#floorplan .played").count() == 0
 
 
-def test_who_wants_less_motion_gets_a_cycle_a_second(open_page: Open, overlap: Path) -> None:
+def test_who_wants_less_motion_gets_a_cycle_a_second_and_all_that_there_is_to_read(
+    open_page: Open, overlap: Path
+) -> None:
     page = open_page(overlap / "report.html", reduced_motion="reduce")
     assert page.locator("#floorplan-speed").input_value() == "1"
-
-
-def test_a_tile_that_is_pointed_at_tells_its_units(open_page: Open, overlap: Path) -> None:
-    page = open_page(overlap / "report.html")
     page.evaluate(DRAWN, 20)
     page.locator("#floorplan [aria-label='tile 1, ring producer']").hover()
     assert page.locator("#tip").text_content() == "tile 1, ring producercycle 20: busyother.send"

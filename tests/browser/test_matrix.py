@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -156,3 +157,15 @@ def test_numbers_can_be_read_on_every_cell(theme: str) -> None:
     of = colours(theme)
     for name in own(kinds(), theme):
         assert contrast(of["fg"], STRONGEST * of[name] + (1 - STRONGEST) * of["bg"]) >= READ, name
+
+
+def test_transfers_have_their_commands_or_what_they_save(open_page: Open, tmp_path: Path, digits: Path) -> None:
+    rows = open_page(digits / "report.html").locator("#matrix tr[data-label]")
+    assert rows.count() == 10
+    first = rows.first.get_attribute("data-label")
+    assert rows.first.locator("code").text_content() == f"tilesim run program.tasm --instant {first}"
+    app(["report", str(digits), "--what-if", "2", "-o", str(tmp_path / "what-if.html")], standalone_mode=False)
+    page = open_page(tmp_path / "what-if.html")
+    saved = page.locator("#matrix tr[data-label]").first.locator("td").last
+    assert re.fullmatch(r"\d[\d,]* cycles \(\d+\.\d %\)", saved.text_content())
+    assert page.locator("#matrix tr[data-label] code").count() == 8

@@ -20,6 +20,7 @@ from tilesim.report.tracks import kind_of
 from tilesim.sim.trace.trace import Trace
 
 TRACKS = tuple(f"chip.{unit}" for unit in ("ring.link0", "ring.link1", "tile0.tensor", "tile0.mac_array"))
+NO_MACS = {"macs": 0, "mac_busy_cycles": 0}
 LONG = "</script><script>alert(1)</script>"
 SCRIPT = "<script>alert(1)</script>"
 
@@ -347,7 +348,7 @@ def test_layers_have_names_that_fit(open_page: Open, tmp_path: Path, width: int)
     layers = [
         {
             "name": f"network/block_{k}/expanded_conv_{k}/project", "kind": "convolution", "bound_by": "macs",
-            "start_cycle": 9 * k, "cycles": int(rng.integers(1, 300)),
+            **NO_MACS, "start_cycle": 9 * k, "cycles": int(rng.integers(1, 300)),
         }
         for k in range(40)
     ]  # fmt: skip
@@ -395,7 +396,7 @@ def test_names_show_as_text(open_page: Open, tmp_path: Path) -> None:
     names = tuple(f"{LONG}{k}" for k in range(len(trace.whats)))
     tracks = tuple(f"chip.{SCRIPT}.{k}" for k in range(4))
     evil = replace(trace, whats=names, layers=(SCRIPT, LONG), tracks=tracks)
-    layer = {"name": SCRIPT, "kind": SCRIPT, "start_cycle": 0, "cycles": 99, "bound_by": SCRIPT}
+    layer = {"name": SCRIPT, "kind": SCRIPT, "start_cycle": 0, "cycles": 99, "bound_by": SCRIPT, **NO_MACS}
     run = made_up(evil, layers=[layer], network=SCRIPT)
     page = open_page(write(tmp_path, run))
     dialogs: list[str] = []
@@ -437,6 +438,17 @@ def test_without_a_trace_it_says_how_to_get_one(open_page: Open, tmp_path: Path)
     assert "--trace" in page.locator("#timeline").inner_text()
 
 
+def opens_readably(page: Any) -> None:
+    """The MAC arrays of all tiles first, then every other group as its busiest track, and nobody who is idle."""
+    labels = [label.strip() for label in page.locator("#timeline .scroller .label").all_inner_texts()]
+    assert labels[0] == "\u25be MAC arrays"
+    assert sorted(label.split("\n")[0] for label in labels[1:17]) == sorted(f"tile {k}" for k in range(16))
+    assert all("\u25b8" in label or label.startswith("Classifier") for label in labels[17:])
+    assert len(labels) <= 44
+    shares = page.evaluate("() => tilesim.timeline.rows.shown.map((row) => row.mix(0, tilesim.timeline.data.cycles))")
+    assert all(sum(mix) > 0 for mix in shares[1:])
+
+
 @pytest.mark.slow
 def test_the_run_of_mobilenet(open_page: Open, models: Path, tmp_path: Path) -> None:
     from typer.testing import CliRunner
@@ -449,6 +461,8 @@ def test_the_run_of_mobilenet(open_page: Open, models: Path, tmp_path: Path) -> 
         assert result.exit_code == 0, result.output
     run = load_run(tmp_path)
     assert run.trace is not None
+    assert (tmp_path / "report.html").stat().st_size <= 3_000_000
     page = open_page(tmp_path / "report.html")
+    opens_readably(page)
     moved(page, run.statistics["cycles"])
     handled(page, run.trace)

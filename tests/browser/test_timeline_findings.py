@@ -29,8 +29,10 @@ MARK = """(k) => {
     const x = timeline.x(finding.cycle + 0.5), y = timeline.head.depth * 15 + 6.5;
     const wanted = finding.hues.map((hue) => tilesim.colour(`master:${hue}`));
     const head = [-2, 2].map((side) => ofTop(x + side, y));
-    const rows = finding.tracks.map(([track, hue]) =>
-        [tilesim.colour(`master:${hue}`), ofRows(x + 2, timeline.y(track) + 6)]);
+    const rows = finding.tracks.map(([track, hue]) => {
+        const own = hue < 0 ? wanted : [tilesim.colour(`master:${hue}`), tilesim.colour(`master:${hue}`)];
+        return [own, [-2, 2].map((side) => ofRows(x + side, timeline.y(track) + 6))];
+    });
     return { wanted, head, rows };
 }"""
 

@@ -203,6 +203,6 @@ def test_a_page_says_first_that_the_run_hung(hung: Path) -> None:
 
 def test_a_comparison_says_which_run_ended_early(hung: Path, tmp_path: Path) -> None:
     api.simulate(program(f"{TAKE}\n{SEND}\n{COPY.format(1)}"), [], rules="observe").save(tmp_path / "whole")
-    result = CliRunner().invoke(app, ["compare", str(hung), str(tmp_path / "whole")])
+    result = CliRunner().invoke(app, ["compare", str(hung), str(tmp_path / "whole"), "-o", str(tmp_path / "page.html")])
     assert result.exit_code == 0, result.output
     assert "hung after" in result.output

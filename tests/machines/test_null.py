@@ -111,8 +111,9 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     "workloads": ("workloads",),
     "demo": ("demo",),
     "guide": ("guide",),
-    "masters": ("masters", "one-master-01"),
+    "masters": ("masters", "pair-adjacent-01"),
     "masters suite": ("masters", "suite"),
+    "watch": ("watch", "pocket", "-t", "nothing.yaml"),
 }
 REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "cache": (("cache", "pocket", "-t", "nothing.yaml"), "keep parameters in tiles, such as edge-4x4"),

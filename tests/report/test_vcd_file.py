@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.report.test_watch import watched
 from tilesim.errors import InputError
 from tilesim.report.vcd_file import write_vcd
 from tilesim.sim.trace.signals import Signals
@@ -81,6 +82,19 @@ def test_it_says_what_the_log_says(chip: str, tmp_path: Path) -> None:
     assert gzip.decompress((tmp_path / "x.vcd.gz").read_bytes()) == (tmp_path / "x.vcd").read_bytes()
 
 
+@pytest.mark.parametrize(("chip", "machine"), [("pocket-2x1", "tiled"), ("systolic-4", "systolic")])
+def test_with_a_trace_units_have_states(chip: str, machine: str, tmp_path: Path) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology(chip))
+    run = tilesim.simulate(program, trace=True, signals=range(30, 150))
+    tilesim.save_trace(run, tmp_path / "x.vcd")
+    dump, watch = read((tmp_path / "x.vcd").read_text()), watched(run, machine, ["*"])
+    units = [unit for unit in watch.units if not watch.is_link(unit)]
+    assert len(units) > 5
+    for unit in units:
+        states = [value if value != "work" else "-" for value in dump.values(f"{unit}.state")]
+        assert states == [now.state if now else "-" for now in watch.activity(unit)], unit
+
+
 @pytest.mark.parametrize(
     ("clock_hz", "unit_fs", "times"),
     [
@@ -99,7 +113,7 @@ def written(folder: Path, name: str, text: str, clock_hz: int = 10**9) -> str:
     signals = Signals((name,), ("instruction",), (text,), range(3), one.astype(np.int32), one, one)
     statistics = cast(RunStatistics, {"clock_hz": clock_hz})
     with (folder / "x.vcd").open("wb") as file:
-        write_vcd(statistics, signals, file, lambda _: None)
+        write_vcd(statistics, signals, None, file, lambda _: None)
     return (folder / "x.vcd").read_text()
 
 

@@ -1,12 +1,23 @@
 from __future__ import annotations
 
 from io import StringIO
+from typing import Any
 
 import pytest
 from rich.console import Console
 from rich.table import Table
 
-from tilesim.report.words import FOR, Ending, cause_words, ending, energy_text, energy_words, kind_word, short_name
+from tilesim.report.words import (
+    FOR,
+    Ending,
+    cause_words,
+    ending,
+    energy_text,
+    energy_words,
+    instant_words,
+    kind_word,
+    short_name,
+)
 from tilesim.sim.core.action import Action
 
 
@@ -88,3 +99,16 @@ def test_kinds_and_causes_have_short_words() -> None:
     assert [kind_word(kind) for kind in ("depthwiseconvolution", "maxpool", "add")] == ["dw conv", "max pool", "add"]
     causes = ("macs", "useful MACs", "output write", None)
     assert [cause_words(cause) for cause in causes] == ["MACs", "MACs", "output write", "-"]
+
+
+@pytest.mark.parametrize(
+    ("labels", "words"),
+    [
+        ([], ""),
+        (["send"], "send took no time: so it is on no chip"),
+        (["a", "b", "c", "d\x1b", "e"], "a, b, c and 2 more took no time: so it is on no chip"),
+    ],
+)
+def test_what_took_no_time_is_said(labels: list[str], words: str) -> None:
+    run: Any = {"instant": labels}
+    assert instant_words(run) == words

@@ -22,6 +22,8 @@ from tilesim.sim.trace.packets import PacketSeen, save_packets
 from tilesim.tiled import ring_trace
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.laboratory.program import program_of
+from tilesim.tiled.laboratory.suite import cases
 from tilesim.tiled.ring_trace import judged
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.run.simulate import run_sections, tiles_of
@@ -54,6 +56,20 @@ def test_guided_programs_are_judged_as_their_runs_are(path: Path, reading: Readi
     assert told(document["findings"]) == findings
     assert document["kept"] == (not findings)
     assert document["unfinished"] == []
+
+
+@pytest.mark.parametrize("every", counts(20, 1))
+def test_the_cases_of_the_suite_are_judged_as_their_runs_are(every: int, tmp_path: Path) -> None:
+    """At the start times with which they break the rule, if any do."""
+    for name, case in [*cases().items()][::every]:
+        program = program_of(case.scenario, name)
+        for reading in Reading:
+            packets: list[PacketSeen] = []
+            held = case.start_times(reading)
+            run = simulate(program, rules="observe", masters=reading, holds=held, on_packet=packets.append)
+            findings = told(run.statistics["findings"])
+            assert told(verdict(tmp_path, reading, *packets)["findings"]) == findings, (name, reading)
+            assert bool(findings) >= bool(held), (name, reading)
 
 
 @pytest.mark.parametrize("programs", counts(60, 2000))

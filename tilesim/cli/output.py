@@ -6,6 +6,7 @@ import io
 import json
 import os
 import sys
+from collections.abc import Iterable
 from pathlib import Path
 from typing import Annotated, TextIO
 
@@ -35,6 +36,12 @@ def tell(*lines: str, error: bool = False) -> None:
 def tell_json(document: object) -> None:
     """Print a document as JSON, in which no character is left that is not ASCII."""
     typer.echo(json.dumps(document, indent=2, allow_nan=False))
+
+
+def tell_json_lines(documents: Iterable[object]) -> None:
+    """Print documents as JSON, a line each."""
+    for document in documents:
+        typer.echo(json.dumps(document, allow_nan=False))
 
 
 class Guarded(io.TextIOWrapper):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -128,9 +129,13 @@ def _save(attempts: Sequence[Attempt], out: Path) -> None:
 
 def _page(runs: Mapping[str, Run]) -> str | None:
     from tilesim.report.api import compare
+    from tilesim.report.document import SavedRun
     from tilesim.report.page.compare import comparison_page
 
-    return comparison_page(compare(runs)) if len(runs) > 1 else None
+    if len(runs) < 2:
+        return None
+    first = [SavedRun(Path(name), run.statistics, run.trace) for name, run in islice(runs.items(), 2)]
+    return comparison_page(compare(runs), first)
 
 
 def _show(network: str, attempts: Sequence[Attempt], changes: Mapping[str, object], quiet: bool) -> None:

@@ -124,10 +124,8 @@ def is_waveform(path: Path) -> bool:
 def _save_waveform(saved: SavedRun, signals: Signals, path: Path, say: Callable[[str], None]) -> int:
     from tilesim.report.vcd_file import write_vcd
 
-    values = signals.cycle.size
     with writing(path, "state log"), all_or_nothing(path.parent) as made, _opened(made / path.name) as file:
-        write_vcd(saved.statistics, signals, file, lambda n: say(f"writing {path}: {n:,} of {values:,} values"))
-    return values
+        return write_vcd(saved.statistics, signals, saved.trace, file, lambda n: say(f"writing {path}: {n:,} values"))
 
 
 def compare(runs: Iterable[AnyRun] | Mapping[str, AnyRun]) -> ComparisonDocument:

@@ -3,12 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import groupby
+from itertools import pairwise
 from typing import IO
 
-from tilesim.sim.trace.signals import NUMBERS, Signals
+import numpy as np
+
+from tilesim.report.rates import spans_of
+from tilesim.report.slices import STALL
+from tilesim.sim.trace.signals import NONE, NUMBERS, Signals
+from tilesim.sim.trace.state_log import StateLog
+from tilesim.sim.trace.trace import Trace
 from tilesim.statistics import RunStatistics
 
+STATE = "state"
 NO_TEXT = "-"
 """The value of a string that is none."""
 FIRST_CODE, LAST_CODE = 33, 126
@@ -18,25 +25,61 @@ TOGETHER = 8192
 """Changes between two words of how far it is."""
 
 
-def write_vcd(statistics: RunStatistics, signals: Signals, file: IO[bytes], say: Callable[[int], None]) -> None:
-    """Write all ``signals`` of a run into ``file``; ``say`` hears how many changes have been written.
+def write_vcd(
+    statistics: RunStatistics, signals: Signals, trace: Trace | None, file: IO[bytes], say: Callable[[int], None]
+) -> int:
+    """Write all ``signals`` of a run into ``file``; ``say`` hears how many values have been written. How many there
+    are.
 
-    Parts of names are modules; a text is a variable of its own in the module that it is of, called after its kind. The
-    variable ``cycle`` has the cycle of the run in each of the window. Time is that of the chip's clock, from the
-    beginning of the run, in the largest unit in which a cycle is a whole number, else in femtoseconds.
+    Parts of names are modules; a text is a variable of its own in the module that it is of, called after its kind. With
+    a ``trace`` units also have a ``state``: busy, or for what they wait. The variable ``cycle`` has the cycle of the
+    run in each of the window. Time is that of the chip's clock, from the beginning of the run, in the largest unit in
+    which a cycle is a whole number, else in femtoseconds.
     """
+    signals = signals if trace is None else _with_states(signals, trace)
     unit, ticks = _timescale(statistics["clock_hz"])
     file.write("".join(f"{line}\n" for line in _head(signals, unit)).encode())
-    changes = zip(signals.signal.tolist(), signals.cycle.tolist(), signals.value.tolist(), strict=True)
-    by_cycle = {cycle: list(some) for cycle, some in groupby(changes, key=lambda change: change[1])}
-    written = 0
-    for cycle in signals.window:
+    bounds = np.searchsorted(signals.cycle, np.arange(signals.window.start, signals.window.stop + 1)).tolist()
+    for cycle, (first, end) in zip(signals.window, pairwise(bounds), strict=True):
+        changes = zip(signals.signal[first:end].tolist(), signals.value[first:end].tolist(), strict=True)
         lines = [f"#{ticks(cycle)}", f"b{cycle:b} {_code(len(signals.names))}"]
-        lines += [_change(signals, place, value) for place, _, value in by_cycle.get(cycle, ())]
+        lines += [_change(signals, place, value) for place, value in changes]
         file.write("".join(f"{line}\n" for line in lines).encode())
-        if written // TOGETHER < (written := written + len(lines)) // TOGETHER:
-            say(written)
+        if first // TOGETHER < end // TOGETHER:
+            say(end)
     file.write(f"#{ticks(signals.window.stop)}\n".encode())
+    return len(signals.cycle)
+
+
+def _with_states(signals: Signals, trace: Trace) -> Signals:
+    """The signals, and what the units among them do."""
+    log, known = StateLog(signals.window), set(signals.names)
+    states = {track: log.signal(name, STATE) for track, name in enumerate(trace.tracks) if name in known}
+    log.begin(trace.start)
+    for track, state in states.items():
+        spans = spans_of(trace, track)
+        columns = (trace.start_cycle[spans], trace.cycles[spans], trace.kind[spans])
+        for start, cycles, kind in zip(*(column.tolist() for column in columns), strict=True):
+            state.set(start, log.number(trace.kinds[kind].removeprefix(STALL)))
+            state.set(start + cycles, NONE)
+    return _joined(signals, log.signals(signals.window.stop))
+
+
+def _joined(signals: Signals, others: Signals) -> Signals:
+    """Both, of one window; all values of the ``others`` are texts."""
+    place = np.concatenate([signals.signal, others.signal + len(signals.names)])
+    value = np.concatenate([signals.value, np.where(others.value < 0, NONE, others.value + len(signals.texts))])
+    cycle = np.concatenate([signals.cycle, others.cycle])
+    order = np.lexsort((place, cycle))
+    return Signals(
+        (*signals.names, *others.names),
+        (*signals.kinds, *others.kinds),
+        (*signals.texts, *others.texts),
+        signals.window,
+        place[order].astype(np.int32),
+        cycle[order],
+        value[order],
+    )
 
 
 def _timescale(clock_hz: int) -> tuple[str, Callable[[int], int]]:

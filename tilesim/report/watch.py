@@ -67,12 +67,13 @@ class Watch:
             for name, row in zip(self.signals.names, self._table, strict=True)
             if name in self._packets and (row != NONE).any()
         }
-        return [track for track in self.signals.names if track in working | passed and self._wanted(track)]
+        known = self.signals.names or self.trace.tracks
+        return [track for track in known if track in working | passed and self._wanted(track)]
 
     def unmatched(self, chip: str) -> Iterator[str]:
         """What each pattern must be that matches no unit or link of the ``chip``."""
         pairs = zip(self.signals.names, self.signals.kinds, strict=True)
-        tracks = [name for name, kind in pairs if kind in TEXTS and STOP not in name]
+        tracks = [name for name, kind in pairs if kind in TEXTS and STOP not in name] or [*self.trace.tracks]
         for pattern in self.patterns:
             if not any(fnmatchcase(track, pattern) for track in tracks):
                 yield unknown(pattern, tracks, f"a unit or link of {chip}, or a pattern of such")

@@ -21,7 +21,8 @@ MOST_LISTED = 60
 """Instructions whose numbers are told before all else; of more each is told when it begins."""
 REPEATED = 30
 """Lines after which the header comes again."""
-LEGEND_WIDTH = 14
+NARROWEST_CELL = 14
+"""Of the legend."""
 HARD = "\N{NO-BREAK SPACE}"
 IDLE, WAITS, ENTERS, MORE = ".", "~", ">", "…"
 LETTERS: Mapping[str, str] = {
@@ -41,7 +42,7 @@ class Layout(NamedTuple):
 
 LAYOUTS = (
     *(Layout(width, 14) for width in (24, 18, 14)), *(Layout(width, width) for width in (12, 10)),
-    *(Layout(0, width) for width in (14, 10, 8, 7, 5, 4, 3, 2)),
+    *(Layout(0, width) for width in (14, 10, 8, 7, 3, 2)),
 )  # fmt: skip
 """The first one that fits is taken, of those in which no label is shortened."""
 ROOMY = 7
@@ -119,10 +120,11 @@ def lines(watch: Watch, labels: Sequence[str], width: int) -> Iterator[str]:
         raise InputError(f"no unit{which} is at work in the cycles {_range(watch)}")
     spelling, columns = _fitted(watch, {label: number for number, label in enumerate(labels, 1)}, width)
     changes = _changes(watch, spelling)
-    for meaning in _legend(watch, spelling, columns):
-        yield from (
-            line.replace(HARD, " ") for line in wrap(meaning, width, subsequent_indent=" " * (LEGEND_WIDTH + 3))
-        )
+    meanings = [*_legend(watch, spelling, columns)]
+    wide = max(NARROWEST_CELL, *(len(cell) for cell, _ in meanings))
+    for cell, words in meanings:
+        text = wrap(f"  {cell:<{wide}} {words}", width, subsequent_indent=" " * (wide + 3))
+        yield from (line.replace(HARD, " ") for line in text)
     for place, cycle in enumerate(watch.signals.window):
         if place % REPEATED == 0:
             yield from ("", *_header(columns, spelling.separator))
@@ -216,45 +218,39 @@ def _initials(name: str, width: int) -> str:
     return "".join(part if part.isdigit() else part[0] for part in parts)[-width:] if len(parts) > 1 else name[:width]
 
 
-def _legend(watch: Watch, spelling: Spelling, columns: Sequence[Column]) -> Iterator[str]:
+def _legend(watch: Watch, spelling: Spelling, columns: Sequence[Column]) -> Iterator[tuple[str, str]]:
     """What cells say, as far as there are such cells."""
     units = [unit for unit in watch.units if not watch.is_link(unit)]
     states = {activity.state for unit in units for activity in watch.activity(unit) if activity}
     if label := next(iter(watch.instructions), ""):
         number = "" if spelling.layout.label else f" number {spelling.instruction(label)}"
-        yield _meaning(
-            spelling.instruction(label), f"busy with the instruction{number}{number and ', ' + printable(label)}"
-        )
+        yield (spelling.instruction(label), f"busy with the instruction{number}{number and ', ' + printable(label)}")
     waits = [kind.removeprefix("stall:") for kind in KINDS if kind.removeprefix("stall:") in states - {BUSY}]
-    yield from (_meaning(spelling.reason(reason), kind_of(f"stall:{reason}").words) for reason in waits)
+    yield from ((spelling.reason(reason), kind_of(f"stall:{reason}").words) for reason in waits)
     yield from _ring_legend(watch, spelling)
     if any("+" in cell for column in columns for cell in column.cells):
-        yield _meaning("+2", "two more wait behind it, in the unit's queue")
-    yield _meaning(IDLE, "idle")
-    yield _meaning(CHANGES, f"flags and queues with their new counts; {MORE} where there are more than fit")
+        yield ("+2", "two more wait behind it, in the unit's queue")
+    yield (IDLE, "idle")
+    yield (CHANGES, f"flags and queues with their new counts; {MORE} where there are more than fit")
     if not spelling.roomy:
-        yield _meaning("left out", "rows of packets, and what waits in queues: choose fewer units with --units")
+        yield ("left out", "rows of packets, and what waits in queues: choose fewer units with --units")
     if short := [f"{column.heading} = {column.name}" for column in columns if column.heading != column.name]:
-        yield _meaning("columns", _listed(dict.fromkeys(short)))
+        yield ("columns", _listed(dict.fromkeys(short)))
     if not spelling.layout.label and len(watch.instructions) <= MOST_LISTED:
         listed = sorted(watch.instructions, key=lambda label: spelling.numbers.get(label, 0))
-        yield _meaning("instructions", _listed(f"{spelling.instruction(one)} {printable(one)}" for one in listed))
+        yield ("instructions", _listed(f"{spelling.instruction(one)} {printable(one)}" for one in listed))
 
 
-def _ring_legend(watch: Watch, spelling: Spelling) -> Iterator[str]:
+def _ring_legend(watch: Watch, spelling: Spelling) -> Iterator[tuple[str, str]]:
     passages = (one for unit in watch.units if watch.is_link(unit) for one in watch.passage(unit))
     packet = next((packet for one in passages for packet in one[:2] if packet), None)
     if packet is not None:
         cell = spelling.packet(packet)
-        yield _meaning(cell, f"on the ring: its row {packet.row} stands at this stop, where it is taken or waits")
-        yield _meaning(f"{cell}{ENTERS}", "the same, and it goes on to the next stop in this cycle")
-        yield _meaning(f"{ENTERS}{cell}", "the same, sent from here in this cycle")
+        yield (cell, f"on the ring: its row {packet.row} stands at this stop, where it is taken or waits")
+        yield (f"{cell}{ENTERS}", "the same, and it goes on to the next stop in this cycle")
+        yield (f"{ENTERS}{cell}", "the same, sent from here in this cycle")
 
 
 def _listed(words: Iterable[str]) -> str:
     """All of them, none broken over two lines."""
     return ", ".join(one.replace(" ", HARD) for one in words)
-
-
-def _meaning(cell: str, words: str) -> str:
-    return f"  {cell:<{LEGEND_WIDTH}} {words}"

@@ -33,6 +33,8 @@ SHORT = {
 """Those whose words are too long for a column of a table."""
 QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLinear", "_quantized", "_quant")
 """What ONNX Runtime's quantiser adds to names of nodes and values."""
+NAMED = 3
+"""Transfers that are named; of more it gives the number."""
 USEFUL = ("macs", "useful MACs")
 """What machines call the cycles of MACs that layers ask for."""
 FOR = {
@@ -151,6 +153,18 @@ def end_cause(end: EndStatistics) -> str:
     waits = end["report"][1:] or end["report"]
     causes = [line for line in waits if WAITS not in line]
     return next(iter([*causes, *waits]), "")
+
+
+# ---- what was changed to see what it would save
+
+
+def instant_words(statistics: RunStatistics) -> str:
+    """Which transfers took no time, if any did."""
+    labels = [printable(label) for label in statistics.get("instant", ())]
+    if not labels:
+        return ""
+    more = f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
+    return f"{', '.join(labels[:NAMED])}{more} took no time: so it is on no chip"
 
 
 # ---- energies

@@ -60,12 +60,19 @@ def judged(path: Path, reading: Reading) -> dict[str, Any]:
 
 @dataclass(frozen=True)
 class Seen:
-    """``second`` passed ``node`` in ``cycle`` while ``first`` was under way."""
+    """``second`` passed ``node`` in ``cycle`` while ``first`` was under way; ``place`` is which of the packets there
+    that was.
+    """
 
     cycle: int
     node: int
+    place: int
     first: int
     second: int
+
+    @property
+    def when(self) -> tuple[int, int, int]:
+        return self.cycle, self.node, self.place
 
 
 class Judgement:
@@ -114,7 +121,7 @@ class Judgement:
         """What the monitor of a run says of the same, in its order in time."""
         seen = [(MEETING, each) for each in self.meetings]
         seen += [(AT_ONCE, each) for each in self.forbidden(reading)] if reading is not Reading.MEET else []
-        return [self._finding(kind, each) for kind, each in sorted(seen, key=lambda one: (one[1].cycle, one[1].node))]
+        return [self._finding(kind, each) for kind, each in sorted(seen, key=lambda one: one[1].when)]
 
     @cached_property
     def meetings(self) -> Sequence[Seen]:
@@ -130,10 +137,10 @@ class Judgement:
             for other, place in zip(others.tolist(), (places + low).tolist(), strict=True):
                 if other == first:
                     continue
-                seen = Seen(int(self._cycles[place]), int(self._nodes[place]), first, other)
+                seen = Seen(int(self._cycles[place]), int(self._nodes[place]), place, first, other)
                 pair = (min(first, other), max(first, other))
                 known = found.get(pair)
-                if known is None or (seen.cycle, seen.node) < (known.cycle, known.node):
+                if known is None or seen.when < known.when:
                     found[pair] = seen
         return [*found.values()]
 
@@ -151,7 +158,7 @@ class Judgement:
                 self.complete = False
                 break
             node = int(masters[other])
-            found += [Seen(begun, node, first, other) for first in active if masters[first] != masters[other]]
+            found += [Seen(begun, node, 0, first, other) for first in active if masters[first] != masters[other]]
             active.append(other)
         return found
 

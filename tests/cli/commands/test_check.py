@@ -249,7 +249,7 @@ def test_json_has_the_suggestion_beside_the_check(tilesim: Any) -> None:
     suggestion = document["suggestion"]
     assert (suggestion["mended"], suggestion["additions"], suggestion["proof"]["proven"]) == (True, 1, True)
     assert suggestion["cycles"] == {"before": 29, "after": 32}
-    assert suggestion["left"] == []
+    assert (suggestion["schema"], suggestion["left"]) == ("tilesim.suggestion/1", [])
 
 
 def test_of_what_is_proven_nothing_is_missing(tilesim: Any, tmp_path: Path) -> None:

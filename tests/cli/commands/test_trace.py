@@ -57,7 +57,7 @@ def test_a_file_that_cannot_be_finished_is_not_begun(
 ) -> None:
     (tmp_path / "x.pftrace").write_text("what was here before")
 
-    def full(_: bytes) -> bytes:
+    def full(*_: object) -> bytes:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr("tilesim.report.perfetto_file.zlib.compress", full)

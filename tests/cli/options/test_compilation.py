@@ -51,7 +51,7 @@ def test_a_workload_may_say_it_of_a_layer_and_the_command_line_counts_more(tiles
 def test_auto_says_what_it_tried(tilesim: Any, tmp_path: Path) -> None:
     found = partition(tilesim, workload(tmp_path), "--partition", "auto")
     assert found["asked"] == "auto"
-    assert [set(layer) for layer in found["layers"]] == [{"layer", "choice", "reason"}] * 2
+    assert [set(layer) for layer in found["layers"]] == [{"layer", "choice", "reason", "map"}] * 2
     assert [each["name"] for each in found["candidates"]][:2] == ["spatial", "channel"]
     result = tilesim("run", workload(tmp_path), "-t", "edge-2x4", "--partition", "auto")
     [line] = [line for line in result.stdout.splitlines() if line.startswith("partition ")]

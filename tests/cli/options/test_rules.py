@@ -35,7 +35,7 @@ def test_a_meeting_ends_a_run_with_status_3(tilesim: Any, meeting: Path, tmp_pat
     assert result.stderr.startswith(
         "error: the run program lets transfers meet on the ring: in cycle 43 a packet of other "
     )
-    assert not (tmp_path / "out").exists()
+    assert json.loads((tmp_path / "out" / "run.json").read_text())["end"]["kind"] == "collision"
 
 
 def test_a_run_that_is_only_observed_tells(tilesim: Any, meeting: Path, tmp_path: Path) -> None:
@@ -121,3 +121,20 @@ def test_an_empty_program_runs(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim("run", tmp_path / "empty.tasm", "--json")
     assert (result.exit_code, json.loads(result.stdout)["cycles"]) == (0, 0)
     assert tilesim("run", tmp_path / "empty.tasm").exit_code == 0
+
+
+def test_a_transfer_may_take_no_time(tilesim: Any, meeting: Path) -> None:
+    plain, instant = (tilesim("run", meeting, "--json", *words) for words in ((), ("--instant", "o*e")))
+    assert (plain.exit_code, instant.exit_code) == (0, 0)
+    found = json.loads(instant.stdout)
+    assert found["instant"] == ["one"]
+    assert found["cycles"] <= json.loads(plain.stdout)["cycles"]
+
+
+def test_what_can_not_take_no_time_is_said_with_all_else(tilesim: Any, meeting: Path) -> None:
+    result = tilesim("run", meeting, "--instant", "on", "--instant", "take")
+    assert result.exit_code == 2
+    assert result.stderr.splitlines() == [
+        "error: --instant must be the label of an instruction, not 'on'; did you mean 'one'?",
+        "error: --instant 'take': takes what others send over the ring, whose time is that of what sends it: name that",
+    ]

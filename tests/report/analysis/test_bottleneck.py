@@ -41,9 +41,7 @@ def test_a_traced_run_names_the_largest_share_its_layer_and_when(digits_run: Sav
     found = verdict(digits_run.statistics, digits_run.path)
     assert found is not None
     share = largest.cycles / digits_run.statistics["cycles"]
-    assert found.sentences[0].startswith(
-        f"{share:.0%} of the critical path is MAC arrays computing; the largest part, "
-    )
+    assert found.sentences[0].startswith(f"{share:.0%} of the critical path is MAC arrays computing; the most, ")
     assert "for layer depthwise (depthwise, 1.4% of the MACs in use), in cycles " in found.sentences[0]
     assert found.sentences[1].startswith("Next: ")
     layer = digits_run.statistics["layers"][2]
@@ -53,7 +51,9 @@ def test_a_traced_run_names_the_largest_share_its_layer_and_when(digits_run: Sav
 
 def test_a_systolic_run_has_words_of_its_own() -> None:
     [first, _] = sentences(traced("digits", "systolic-32"))
-    assert first.startswith("37% of the critical path is weight fetcher at work; the largest part, ")
+    assert first.startswith(
+        "37% of the critical path is weight fetcher at work, all of that for 2 convolution layers; the most, "
+    )
 
 
 def test_without_a_trace_it_is_where_the_cycles_of_the_arrays_went(digits_run: SavedRun) -> None:

@@ -85,6 +85,7 @@ def test_groups_counters_and_roles_say_the_tracks_of_their_runs() -> None:
 
 def test_findings_and_layers_of_both_are_marked() -> None:
     layer = {"name": "x", "kind": "convolution", "start_cycle": 3, "cycles": 7, "bound_by": "macs"}
+    layer |= {"macs": 0, "mac_busy_cycles": 0}
     finding = {"kind": "strange", "section": "run", "cycle": 5}
     runs = [
         made_up(random_trace(1, TRACKS, 5), layers=[layer], findings=[finding], clock_hz=clock) for clock in (500, 250)

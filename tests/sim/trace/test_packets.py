@@ -98,6 +98,9 @@ def test_what_is_no_table_is_said(tmp_path: Path) -> None:
     assert faults(tmp_path, HEADER, f"1,{long},1,a,0") == [
         ":2:1: the line must be one of a .csv file, not one with: field larger than field limit (131072)"
     ]
+    assert faults(tmp_path, long, "1,1,1,a,0") == [
+        ":1:1: the line must be one of a .csv file, not one with: field larger than field limit (131072)"
+    ]
     (tmp_path / "ring.csv").write_bytes(f"{HEADER}\n".encode() + b"\xff")
     with pytest.raises(InputError, match=r"ring.csv:2:1: the text must be UTF-8"):
         read_packets(tmp_path / "ring.csv")

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import pytest
 
+from tests.soak import counts
 from tests.tiled.programs import program
 from tests.tiled.rules.lines import consume, send
 from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.laboratory.program import program_of
+from tilesim.tiled.laboratory.suite import cases
 from tilesim.tiled.mending import search as module
 from tilesim.tiled.mending.additions import AddedTurn, AddedWait
 from tilesim.tiled.mending.search import additions_for, search
@@ -14,6 +17,13 @@ from tilesim.tiled.rules.ring.readings import Reading
 
 PAIR = consume(2) + consume(3) + send("a", 0, 2) + send("b", 1, 3)
 CHAIN = "".join(consume(tile, 2) for tile in (2, 3, 4)) + "".join(send(f"m{k}", k, k + 2, rows=2) for k in range(3))
+
+
+@pytest.mark.parametrize("every", counts(15, 1))
+def test_the_cases_of_the_suite_are_mended_however_the_rule_is_read(every: int) -> None:
+    for name, case in [*cases().items()][::every]:
+        for reading in Reading:
+            assert search(program_of(case.scenario, name), reading).proven, (name, reading)
 
 
 def test_all_proven_drafts_have_the_fewest_additions() -> None:

@@ -45,10 +45,10 @@ def command(
     What every unit and every bus did when, and where the cycles went. The page needs nothing
     else, not even a connection. Record the run with --trace to see its timeline.
     """
-    from tilesim.report.analysis.transfers import simulated
     from tilesim.report.api import save_figures, save_report
     from tilesim.report.document import load_run
     from tilesim.report.figures.save import must_have_matplotlib
+    from tilesim.report.transfers import simulated
 
     path, pictures = out or folder / PAGE, how.png_dir or (folder / FIGURES if png else None)
     faults = faults_of(lambda: must_be_free(path, files_of_run(folder), "of the run itself"))

@@ -12,7 +12,7 @@ from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
 from tilesim.cli.paths import files_of_model, must_be_free
-from tilesim.cli.programs import programs_of, read_sources
+from tilesim.cli.programs import Sources, programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
 from tilesim.cli.several_chips import compare, conflicts
@@ -46,14 +46,7 @@ def command(
     with progress(f"reading {', '.join(models)}", quiet):
         sources = read_sources(models, chips, [running, compilation, batches], faults, takes_chips=True)
         faults += conflicts(models, chips.names)
-        with kept(faults):
-            folders = folder_names(sources.chips) if len(chips.names) > 1 else []
-            must_be_writable(running.out, folders, [*models, *chips.names], [running.inputs, running.energy])
-        if running.ring_trace is not None:
-            with kept(faults):
-                must_be_free(
-                    running.ring_trace, [path for word in [*models, *chips.names] for path in files_of_model(word)]
-                )
+        _must_be_writable(sources, [*models, *chips.names], running, faults)
         refuse(faults)
     if len(chips.names) > 1:
         compare(sources, chips.changes(), compilation, running, batches, json_, quiet)
@@ -69,6 +62,16 @@ def command(
     _show(program, result, chips.changes(), notes if quiet else [*chosen, *notes])
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
+
+
+def _must_be_writable(sources: Sources, words: Sequence[str], running: RunningOptions, faults: Faults) -> None:
+    """What is written replaces nothing that the ``words`` of the command stand for; what would joins the ``faults``."""
+    with kept(faults):
+        folders = folder_names(sources.chips) if len(sources.chips) > 1 else []
+        must_be_writable(running.out, folders, words, [running.inputs, running.energy])
+    if running.ring_trace is not None:
+        with kept(faults):
+            must_be_free(running.ring_trace, [path for word in words for path in files_of_model(word)])
 
 
 def _tell_json(result: Run, notes: Sequence[str]) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 from shutil import get_terminal_size
 from typing import Annotated
@@ -22,7 +21,7 @@ from tilesim.cli.options.running import (
     RulesOption,
     RunningOptions,
 )
-from tilesim.cli.output import QuietOption, tell
+from tilesim.cli.output import QuietOption, tell, tell_json_lines
 from tilesim.cli.programs import programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.simulation import cut, simulated_once
@@ -32,6 +31,7 @@ from tilesim.machines.frame import named
 from tilesim.machines.program import Program
 from tilesim.printable import shown
 from tilesim.run import Run
+from tilesim.sim.trace.signals import Signals
 
 NARROWEST = 120
 """Columns that a line has at least, whatever the terminal says."""
@@ -97,32 +97,32 @@ def command(
         run = simulated_once(model, program, options, quiet)
     except RunError as error:
         if error.run is not None and error.run.signals is not None:
-            _show(program, error.run, units or [], json_)
+            _show(program, error.run, options, units or [], json_)
         raise
     notes += cut(run, options.log_window())
     if notes and not (json_ or quiet):
         tell(*notes)
-    _show(program, run, units or [], json_)
+    _show(program, run, options, units or [], json_)
     findings = run.statistics.get("findings", [])
     if findings and not json_:
         tell(*map(sentence, findings))
 
 
-def _show(program: Program, run: Run, units: list[str], json_: bool) -> None:
+def _show(program: Program, run: Run, options: RunningOptions, units: list[str], json_: bool) -> None:
     from tilesim.registry import description_of
     from tilesim.report.watch import Watch, documents
     from tilesim.report.watch_text import lines
 
     assert run.trace is not None
-    assert run.signals is not None
-    watch = Watch(run.trace, run.signals, description_of(program.topology.machine), units)
+    wanted = options.log_window() or range(0)
+    signals = run.signals or Signals.none(range(min(wanted.start, run.cycles), min(wanted.stop, run.cycles)))
+    watch = Watch(run.trace, signals, description_of(program.topology.machine), units)
     refuse(f"--units: each {fault}" for fault in watch.unmatched(program.topology.name))
     if json_:
-        for document in documents(watch):
-            typer.echo(json.dumps(document, allow_nan=False))
+        tell_json_lines(documents(watch))
         return
     width = max(NARROWEST, get_terminal_size().columns)
     text = [*lines(watch, [op.label for op in program.run], width)]
-    window = run.signals.window
+    window = signals.window
     which = f"cycles {window.start:,} to {window.stop - 1:,} of {run.cycles:,}"
     tell(f"{program.name} on {program.topology.name}: {which}", *text)

@@ -72,8 +72,7 @@ def _of_path(statistics: RunStatistics, path: CriticalPath) -> Verdict:
     cycles = range(int(path.start[inside[0]]), int(path.start[inside[-1]] + path.cycles[inside[-1]]))
     longest = inside[np.argmax(path.cycles[inside])]
     first = f"{largest.cycles / whole:.0%} of the critical path is {_doing(largest, statistics)}"
-    share = int(path.cycles[where].sum()) / largest.cycles
-    place = _layer_words(statistics, layer, share)
+    place = _layer_words(statistics, layer, _by_layer(path, chosen))
     sentence = f"{first}{place}, in cycles {cycles.start:,} to {cycles.stop:,}."
     track = path.tracks[path.track[longest]] if path.track[longest] >= 0 else ""
     return Verdict((sentence, *_next(statistics, others)), cycles, track)
@@ -88,17 +87,29 @@ def _steps_of(statistics: RunStatistics, path: CriticalPath, share: Share) -> Ch
 
 def _most(path: CriticalPath, chosen: Chosen) -> tuple[int, Chosen]:
     """The layer that most cycles of the ``chosen`` steps are for (-1: none), and which of them are."""
-    layers, place = np.unique(path.layer[chosen], return_inverse=True)
-    layer = int(layers[np.argmax(np.bincount(place, path.cycles[chosen]))])
+    sums = _by_layer(path, chosen)
+    layer = max(sums, key=lambda layer: sums[layer])
     return layer, chosen & (path.layer == layer)
 
 
-def _layer_words(statistics: RunStatistics, place: int, share: float) -> str:
-    layers = statistics["layers"]
-    if not 0 <= place < len(layers):
+def _by_layer(path: CriticalPath, chosen: Chosen) -> dict[int, int]:
+    """The cycles of the ``chosen`` steps by layer."""
+    layers, place = np.unique(path.layer[chosen], return_inverse=True)
+    sums = np.bincount(place, path.cycles[chosen]).astype(np.int64)
+    return dict(zip(layers.tolist(), sums.tolist(), strict=True))
+
+
+def _layer_words(statistics: RunStatistics, most: int, cycles: dict[int, int]) -> str:
+    """The layers of the kind that has ``most`` of the ``cycles``, and the one that has."""
+    layers, whole = statistics["layers"], sum(cycles.values())
+    if not 0 <= most < len(layers):
         return ""
-    part = "all of it" if share == 1 else f"the largest part, {share:.0%}, of it"
-    return f"; {part} for {_named(layers[place])}"
+    alike = [k for k in cycles if 0 <= k < len(layers) and layers[k]["kind"] == layers[most]["kind"]]
+    together = sum(cycles[k] for k in alike)
+    part = "all" if together == whole else f"{together / whole:.0%}"
+    kind = f", {part} of that for {len(alike)} {kind_words(layers[most]['kind'])} layers" if len(alike) > 1 else ""
+    share = "all" if cycles[most] == whole else f"the most, {cycles[most] / whole:.0%},"
+    return f"{kind}; {share} for {_named(layers[most])}"
 
 
 def _named(layer: LayerStatistics) -> str:

@@ -87,8 +87,8 @@ def _layers(statistics: RunStatistics, grid: Grid) -> Iterator[dict[str, Any]]:
         layer = statistics["layers"][place]
         yield {
             "place": place,
-            "name": layer["name"],
-            "short": f"{layer['network']}: {short_name(layer['name'])}" if several else short_name(layer["name"]),
+            "network": layer["network"] if several else "",
+            "short": short_name(layer["name"]),
             "kind": kind_words(layer["kind"]),
             "spread": spread["choice"],
             "reason": spread["reason"],

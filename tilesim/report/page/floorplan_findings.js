@@ -10,7 +10,7 @@ class Findings {
     const { element } = tilesim;
     this.buttons = data.findings.map((finding, k) => element("button", { type: "button", class: "finding", "aria-pressed": "false", click: () => this.show(k) }, `${finding.kind}${finding.cycle >= 0 ? `, cycle ${tilesim.number(finding.cycle)}` : ""}, at ${data.nodes[finding.stop]}`));
     this.about = element("div", { class: "about" });
-    beside.append(element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), ...this.rest(), this.about);
+    beside.append(element("div", {}, element("h3", {}, "Noticed on the ring"), element("div", { class: "list" }, ...this.buttons), ...this.rest(), this.about));
     this.show(0);
   }
 
@@ -32,7 +32,7 @@ class Findings {
     const { element } = tilesim;
     const keys = finding.masters.map((master, k) => {
       const nodes = finding.occupied[k];
-      const where = nodes ? `, occupies ${this.data.nodes[nodes[0]]} to ${this.data.nodes[nodes[nodes.length - 1]]}` : "";
+      const where = nodes?.length ? `, occupies ${this.data.nodes[nodes[0]]} to ${this.data.nodes[nodes[nodes.length - 1]]}` : "";
       return element("div", { class: "master" }, element("i", { class: "swatch", style: `background: ${masterHue(this.data, master)}` }), `${finding.instructions[k] || finding.instructions[0] || "transfer"} from ${master}${where}`);
     });
     const sentence = finding.sentence.charAt(0).toUpperCase() + finding.sentence.slice(1);

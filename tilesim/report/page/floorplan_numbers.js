@@ -8,7 +8,7 @@ class Recorded {
     this.kinds = data.kinds.map(({ kind }) => kind);
     this.places = new Map(data.tracks.map((name, k) => [name, k]));
     this.whats = data.whats;
-    this.layers = data.layers.map(({ name }) => name);
+    this.layers = data.layers.map(({ short }) => short);
     this.starts = new Float64Array(count);
     this.sums = new Float64Array(count + 1); // cycles of all spans before
     this.moved = new Float64Array(count + 1); // bytes of all spans before

@@ -26,6 +26,8 @@ function slicesOf(layer, plan) {
 const rangeWords = ([from, to]) => (to - from === 1 ? String(from) : `${from}\u2013${to - 1}`);
 const axisWords = (name, [from, to], size) => (to - from === size ? `all ${name}s` : `${name}${to - from === 1 ? "" : "s"} ${rangeWords([from, to])}`);
 
+const nameOf = ({ network, short }) => (network ? `${network}: ${short}` : short);
+
 function sliceWords(layer, part) {
   const [height, width, channels] = layer.map.extent;
   return [axisWords("row", part.rows, height), axisWords("column", part.columns, width), axisWords("channel", part.channels, channels)].join(", ");
@@ -44,7 +46,7 @@ class Owners {
   // Bytes of each mesh link by layer, if the trace has the run's layers.
   linkBytes(recorded, places) {
     const names = recorded?.layers;
-    const known = names && this.data.layers.every(({ place, name }) => names[place] === name);
+    const known = names && this.data.layers.every(({ place, short }) => names[place] === short);
     return known ? recorded.bytesByLayer(places.parts.filter(({ bus }) => bus === "mesh").map(({ track }) => track)) : null;
   }
 
@@ -65,11 +67,11 @@ class Owners {
 
   build() {
     const { element } = tilesim;
-    const options = this.data.layers.filter(({ map }) => map).map(({ place, short, kind }) => element("option", { value: place }, `${place}: ${short} (${kind})`));
+    const options = this.data.layers.filter(({ map }) => map).map((layer) => element("option", { value: layer.place }, `${layer.place}: ${nameOf(layer)} (${layer.kind})`));
     this.chooser = element("select", { id: "floorplan-layer", "aria-label": "layer whose map is shown", change: () => this.choose(this.chooser.value) }, element("option", { value: "" }, "no layer"), ...options);
     this.shown = element("div", {});
-    const place = this.floorplan.beside;
-    place.append(element("h3", {}, "Who makes what of a layer"));
+    const place = element("div", {}, element("h3", {}, "Who makes what of a layer"));
+    this.floorplan.beside.append(place);
     if (this.data.unmapped) place.append(element("p", { class: "muted unmapped" }, this.data.unmapped));
     else place.append(this.chooser, this.shown);
   }
@@ -144,7 +146,7 @@ class Owners {
     const [down, across] = block ? [1, channels] : [height, width];
     const tall = block ? MAP.least : Math.max(MAP.least, Math.min(MAP.tallest, (MAP.width * down) / across));
     const wide = block ? MAP.width : Math.max(MAP.least, Math.min(MAP.width, (tall * across) / down));
-    const frame = svg("svg", { class: "map", viewBox: `-1 -1 ${wide + 2} ${tall + 2}`, width: wide + 2, height: tall + 2, role: "img", "aria-label": `map of ${layer.short}: ${slices.length} parts, listed in the table below` });
+    const frame = svg("svg", { class: "map", viewBox: `-1 -1 ${wide + 2} ${tall + 2}`, width: wide + 2, height: tall + 2, role: "img", "aria-label": `map of ${nameOf(layer)}: ${slices.length} parts, listed in the table below` });
     for (const part of slices) frame.append(...this.slice(layer, part, wide / across, tall / down, block ? [[0, 1], part.channels] : [part.rows, part.columns]));
     return tilesim.element("figure", {}, frame, tilesim.element("figcaption", { class: "muted" }, block ? `channels 0 to ${channels - 1}, by the tile that makes them` : `${height} rows down, ${width} columns across, by the tile that makes them`));
   }
@@ -163,7 +165,7 @@ class Owners {
     const part = this.layer && slicesOf(this.layer, this.places).find((each) => each.tile === tile);
     if (!part) return [];
     const { received, sent } = this.halo(tile, this.layer);
-    return [`of ${this.layer.short}: ${sliceWords(this.layer, part)}`, ...(this.sent ? [`halo: ${tilesim.number(received)} bytes received, ${tilesim.number(sent)} sent`] : [])];
+    return [`of ${nameOf(this.layer)}: ${sliceWords(this.layer, part)}`, ...(this.sent ? [`halo: ${tilesim.number(received)} bytes received, ${tilesim.number(sent)} sent`] : [])];
   }
 
   goTo(tile) {

@@ -10,13 +10,13 @@ from numpy.typing import NDArray
 
 from tilesim.printable import printable
 from tilesim.registry import description_of
-from tilesim.report.analysis import transfers
+from tilesim.report import transfers
 from tilesim.report.analysis.blame import DEFINITION, NOBODY, Blame, blame
 from tilesim.report.analysis.contention import senders_of
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
 from tilesim.report.tracks import groups, kind_of, role, track_words, tracks_where
-from tilesim.report.words import short_name
+from tilesim.report.words import instant_words, short_name
 from tilesim.statistics import RunStatistics
 
 UNTRACED = (
@@ -99,4 +99,6 @@ def _note(run: SavedRun, found: Blame) -> str:
     missing, every = int(found.cycles[found.longest_start < 0].sum()), int(found.cycles.sum())
     if run.trace is None:
         return UNTRACED
-    return PARTLY.format(missing=missing, all=every) if missing else ""
+    partly = PARTLY.format(missing=missing, all=every) if missing else ""
+    instant = instant_words(run.statistics)
+    return " ".join(filter(None, (partly, f"In this run {instant}." if instant else "")))

@@ -23,8 +23,8 @@ MOST_MARKS = 1000
 def marks(run: RunStatistics, trace: Trace, hues: Mapping[str, int]) -> list[dict[str, Any]]:
     """The findings of a run in the order of their cycles, with the colours of their masters by ``hues``.
 
-    Of a mark, ``cycle`` is a run cycle; ``tracks`` are pairs of the place of a track in the trace and of a colour's
-    in ``hues``, -1 of no master's.
+    Of a mark, ``cycle`` is a run cycle; ``tracks`` are pairs of the place of a track in the trace and of a master's
+    colour, -1: those of all its masters.
     """
     work = _Work(run, trace)
     found = [_mark(finding, work, hues) for finding in run.get("findings", [])[:MOST_MARKS]]
@@ -84,7 +84,7 @@ def _mark(finding: Finding, work: _Work, hues: Mapping[str, int]) -> dict[str, A
     return {
         "kind": finding["kind"],
         "cycle": cycle,
-        "words": _words(finding),
+        "words": sentence(finding),
         "hues": colours,
         "masters": masters,
         "tracks": list(dict.fromkeys(_tracks(finding, cycle, work, colours))),
@@ -95,14 +95,6 @@ def _end(end: EndStatistics) -> dict[str, Any]:
     """Where a run stood that did not come to its end."""
     words = f"the run {end_words(end)}"
     return {"kind": end["kind"], "cycle": end["cycle"], "words": words, "hues": [], "masters": [], "tracks": []}
-
-
-def _words(finding: Finding) -> str:
-    """Its sentence; of one that lacks what its kind has, the kind."""
-    try:
-        return sentence(finding)
-    except (KeyError, ValueError):
-        return finding["kind"]
 
 
 def _instructions(finding: Finding) -> Sequence[str]:
@@ -125,10 +117,10 @@ def _cycle(finding: Finding, work: _Work) -> int:
 
 
 def _tracks(finding: Finding, cycle: int, work: _Work, colours: Sequence[int]) -> Iterator[tuple[int, int]]:
-    """The units of its instructions, in the colours of their masters; and the link where the later one was seen."""
+    """The units of its instructions, in the colours of their masters; and in all, the link where the later was seen."""
     instructions = _instructions(finding)
     hues = [*colours, *[-1] * len(instructions)]
     for instruction, hue in zip(instructions, hues, strict=False):
         yield from ((track, hue) for track in work.unit(instruction))
     if "stop" in finding and instructions:
-        yield from ((track, hues[len(instructions) - 1]) for track in work.links(instructions[-1], cycle))
+        yield from ((track, -1) for track in work.links(instructions[-1], cycle))

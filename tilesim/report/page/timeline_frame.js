@@ -38,7 +38,7 @@ function toggle(words, act, key) {
 // What can be asked of the picture.
 function toolbar(picture) {
   const { element } = tilesim;
-  picture.query = element("input", { type: "search", placeholder: "unit, instruction or layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 20 });
+  picture.query = element("input", { type: "search", placeholder: "unit, instruction, layer", "aria-label": "search the timeline for a unit, an instruction or a layer", size: 20 });
   picture.found = element("span", { class: "muted found-count", role: "status" });
   picture.idleButton = toggle(counted(picture.rows.idleCount, "idle track"), () => picture.toggleIdle(), "I");
   picture.idleButton.hidden = !picture.rows.idleCount;

@@ -59,7 +59,7 @@ class Header {
       const at = x(finding.cycle + 0.5);
       if (finding.cycle < view.from - 1 || finding.cycle > view.to || (at - last < 4 && k !== picked)) return;
       last = at;
-      diamond(this.context, at, y, k === picked ? 6.5 : 5, coloursOf(finding, palette), palette.fg);
+      diamond(this.context, at, y, k === picked ? 6.5 : 5, coloursOf(finding, palette), palette);
     });
   }
 
@@ -113,8 +113,8 @@ function coloursOf({ hues }, palette) {
   return known.length ? known : [palette.accent];
 }
 
-// Its left half in the first colour, its right half in the last.
-function diamond(context, x, y, size, colours, edge) {
+// Its left half in the first colour, its right half in the last; an edge, and a rim that sets it off from what it is on.
+function diamond(context, x, y, size, colours, palette) {
   const half = (side, colour) => {
     context.fillStyle = colour;
     context.beginPath();
@@ -123,14 +123,18 @@ function diamond(context, x, y, size, colours, edge) {
     context.lineTo(x, y + size);
     context.fill();
   };
+  const around = (colour, width) => {
+    context.strokeStyle = colour;
+    context.lineWidth = width;
+    context.beginPath();
+    for (const [right, down] of [[0, -size], [size, 0], [0, size], [-size, 0]]) context.lineTo(x + right, y + down);
+    context.closePath();
+    context.stroke();
+  };
+  around(palette.paper, 4);
   half(-1, colours[0]);
   half(1, colours[colours.length - 1]);
-  context.strokeStyle = edge;
-  context.lineWidth = 1;
-  context.beginPath();
-  for (const [right, down] of [[0, -size], [size, 0], [0, size], [-size, 0]]) context.lineTo(x + right, y + down);
-  context.closePath();
-  context.stroke();
+  around(palette.fg, 1);
 }
 
 // The lanes of each run below those of the run before.

@@ -55,7 +55,7 @@ class Marks {
         const y = picture.y(track);
         if (y === null) continue;
         const colours = hue >= 0 ? [this.palette.masters[hue]] : coloursOf(finding, this.palette);
-        diamond(context, x, y + BAR / 2, 5, colours, this.palette.fg);
+        diamond(context, x, y + BAR / 2, 5.5, colours, this.palette);
       }
     });
   }

@@ -54,13 +54,14 @@ def read_packets(path: Path) -> Packets:
         InputError: with every fault, by line and column.
     """
     text = read_text(path, LARGEST_RING_TRACE_BYTES, InputError).removeprefix("\ufeff")
-    header, rows = _opened(text, path)
-    places = _places(header, path)
     table = _Table()
     try:
-        while chunk := list(islice(rows, _CHUNK)):
+        lines = csv.reader(io.StringIO(text, newline=""))
+        header = _header(lines, path)
+        places = _places(header, path)
+        while chunk := list(islice(lines, _CHUNK)):
             table.add(places, len(header), [row for row in chunk if row])
-    except _Odd:
+    except (_Odd, csv.Error):
         raise InputError(list(islice(_faults(text, path), MOST_FAULTS))) from None
     return table.packets()
 
@@ -79,19 +80,11 @@ class _Odd(Exception):
     """Something in the table is wrong; a slower look tells what."""
 
 
-def _opened(text: str, path: Path) -> tuple[list[str], Iterator[list[str]]]:
-    lines = csv.reader(io.StringIO(text, newline=""))
-    header = next(_guarded(lines), None)
+def _header(lines: Iterator[list[str]], path: Path) -> list[str]:
+    header = next(lines, None)
     if not header:
         raise InputError(f"{path}:1:1: the first line must name the columns {', '.join(COLUMNS)}, not be empty")
-    return [name.strip() for name in header], _guarded(lines)
-
-
-def _guarded(lines: Iterator[list[str]]) -> Iterator[list[str]]:
-    try:
-        yield from lines
-    except csv.Error:
-        raise _Odd from None
+    return [name.strip() for name in header]
 
 
 def _places(header: Sequence[str], path: Path) -> list[int]:
@@ -172,19 +165,17 @@ def _are_cycles(words: Sequence[str]) -> bool:
 def _faults(text: str, path: Path) -> Iterator[str]:
     """Everything that is wrong with the lines behind the header."""
     lines = csv.reader(io.StringIO(text, newline=""))
-    header = [name.strip() for name in next(lines)]
-    places = dict(zip(COLUMNS, _places(header, path), strict=True))
-    count = 0
     try:
-        for row in lines:
+        header = _header(lines, path)
+        places = dict(zip(COLUMNS, _places(header, path), strict=True))
+        for count, row in enumerate(filter(None, lines), 1):
             where = f"{path}:{lines.line_num}"
-            count += bool(row)
             if count > MOST_RING_PACKETS:
                 yield f"{where}:1: there must be at most {MOST_RING_PACKETS:,} packets"
                 return
-            if row and len(row) != len(header):
+            if len(row) != len(header):
                 yield f"{where}:1: a line must have {len(header)} values, as the first has, not {len(row)}"
-            elif row:
+            else:
                 yield from _row_faults(row, places, where)
     except csv.Error as error:
         yield f"{path}:{lines.line_num}:1: the line must be one of a .csv file, not one with: {error}"

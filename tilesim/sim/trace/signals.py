@@ -54,6 +54,12 @@ class Signals:
     value: Words
     """Of every change: of a flag its count, of a fill the items; else the place in ``texts``, or -1 for none."""
 
+    @classmethod
+    def none(cls, window: range) -> Signals:
+        """Those of a machine that logs none."""
+        empty = np.zeros(0, np.int64)
+        return cls((), (), (), window, empty.astype(np.int32), empty, empty)
+
     def table(self, cycles: range | None = None) -> Words:
         """The values in the ``cycles``, all of the window if None: (signals, cycles)."""
         cycles = self.window if cycles is None else cycles

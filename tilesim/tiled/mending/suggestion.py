@@ -106,6 +106,7 @@ def _document(program: Program, found: Found, before: Outcome | None, mend: _Men
     after = None if mend is None else mend.outcome
     draft = None if mend is None else mend.tried.draft
     return {
+        "schema": Suggestion.SCHEMA,
         "program": program.name,
         "topology": program.topology.name,
         "reading": str(proof.reading),

@@ -22,10 +22,11 @@ from tilesim.statistics import RunStatistics
 SHOWN = 10
 DEFINITION = (
     "On the critical path: its cycles there, also on the links that carry it. Waited for: the stalled cycles of others "
-    "that ended with it, several of which may be in one cycle. What a run saves in which a transfer takes no time (no "
-    "cycle of its own, no port, no place on a link, the same bytes in the same order) is less than either, as another "
-    "chain of work is then the longest; it may even be negative, where others then come in another order. The command, "
-    "in the run's folder, simulates that; `tilesim report --what-if N` does it for the first N."
+    "that ended with it, several of which may be in one cycle. Neither says what the run would save if it took no time "
+    "(no cycle of its own, no port, no place on a link; the same bytes in the same order): less, where another chain "
+    "of work is then the longest, more, where ports and links are free for others; even less than nothing, where "
+    "others then come in a worse order. The command, in the run's folder, simulates that; `tilesim report --what-if N` "
+    "does it for the first N."
 )
 
 
