@@ -19,7 +19,7 @@ from tilesim.shipped import shipped
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.simulate import obstacle
 
-PROGRAMS = 40
+PROGRAMS = 24
 LONGER = 1.01
 """A transfer that takes no time may let others come in another order, and so a run be longer, but not by much."""
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.description import Description
 from tilesim.printable import printable
 from tilesim.registry import description_of
 from tilesim.report import transfers
@@ -15,7 +16,7 @@ from tilesim.report.analysis.blame import DEFINITION, NOBODY, Blame, blame
 from tilesim.report.analysis.contention import senders_of
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection
-from tilesim.report.tracks import groups, kind_of, role, track_words, tracks_where
+from tilesim.report.tracks import kind_of, role, track_words, tracks_where, words
 from tilesim.report.words import instant_words, short_name
 from tilesim.statistics import RunStatistics
 
@@ -81,18 +82,23 @@ def _units(tracks: list[str], statistics: RunStatistics) -> dict[str, Any]:
     """The units with what they are and where they are, as places in lists."""
     machine = description_of(statistics["machine"])
     of_track = [role(track, machine) for track in tracks]
-    grouped = groups(tracks, machine)
-    where = {place: group.title for group in grouped for place in group.tracks}
-    titles = [group.title for group in grouped]
-    words = list(dict.fromkeys(role.words for role in of_track))
+    where = [_place(track, machine) for track in tracks]
+    titles = list(dict.fromkeys(where))
+    roles = list(dict.fromkeys(role.words for role in of_track))
     return {
         "tracks": tracks,
         "words": [printable(track_words(track)) for track in tracks],
-        "roles": words,
+        "roles": roles,
         "places": titles,
-        "role_of": [words.index(role.words) for role in of_track],
-        "place_of": [titles.index(where[k]) for k in range(len(tracks))],
+        "role_of": [roles.index(role.words) for role in of_track],
+        "place_of": [titles.index(title) for title in where],
     }
+
+
+def _place(track: str, machine: Description) -> str:
+    """The tile or the bus that a unit is of."""
+    part = (track.split(".")[1:2] or [track])[0]
+    return machine.groups.get(part) or words(part).capitalize()
 
 
 def _note(run: SavedRun, found: Blame) -> str:
