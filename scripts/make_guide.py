@@ -148,20 +148,33 @@ def _parameters(call: Callable[..., object]) -> str:
 WORDS = {"int": "integer", "float": "number", "str": "text", "bool": "true or false", "Any": "anything", "None": "null"}
 
 
-def run_keys(*, energy: bool = False) -> Iterator[str]:
-    """Every key of run.json: what stands below the keys of its types, those of the whole run first. What ``energy``
-    holds has a page of its own.
+FIRST: Mapping[str, str] = {
+    "run-json": "RunStatistics",
+    "energy-json": "EnergyStatistics",
+    "findings-json": "Finding",
+}
+"""The pages of run.json, and what each begins with."""
+
+
+def run_keys(page: str) -> Iterator[str]:
+    """The keys of run.json that stand on a ``page``: what is below the keys of its types, those of the first before all
+    others.
     """
     sources = [(PACKAGE / name).read_text(encoding="utf-8") for name in ("statistics.py", "findings.py")]
-    body = [node for source in sources for node in ast.parse(source).body]
+    statistics, findings = ([*ast.parse(source).body] for source in sources)
+    body = [*statistics, *findings]
     types = {node.name: node for node in body if isinstance(node, ast.ClassDef)}
-    pages = {name: "energy-json.md" if "Energy" in name and not energy else "" for name in types}
-    known = {**WORDS, **{name: f"[{name}]({page}#{name.lower()})" for name, page in pages.items()}}
+    pages = {
+        name: "findings-json" if node in findings else "energy-json" if "Energy" in name else "run-json"
+        for name, node in types.items()
+    }
+    places = {name: "" if its == page else f"{its}.md" for name, its in pages.items()}
+    known = {**WORDS, **{name: f"[{name}]({place}#{name.lower()})" for name, place in places.items()}}
     for node in body:
         if isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name) and node.value:  # an alias of a type
             known[node.target.id] = _holds(node.value, known)
-    first = "EnergyStatistics" if energy else "RunStatistics"
-    for name in (first, *(name for name in types if name != first and ("Energy" in name) == energy)):
+    first = FIRST[page]
+    for name in (first, *(name for name in types if name != first and pages[name] == page)):
         yield from ("", f"## {name}", "", plain(ast.get_docstring(types[name]) or "") + _more(types[name], known), "")
         meanings = {attribute: plain(text) for attribute, text in strings_below(types[name])}
         fields = [node for node in types[name].body if isinstance(node, ast.AnnAssign)]
@@ -354,8 +367,7 @@ MADE: Mapping[str, Callable[[], Iterator[str]]] = {
     "instructions": instruction_keys,
     "sheet": sheet,
     "python": python_names,
-    "run-json": run_keys,
-    "energy-json": partial(run_keys, energy=True),
+    **{page: partial(run_keys, page) for page in FIRST},
     "assumptions": assumptions,
     "publications": publications,
     "cycles": cycles,

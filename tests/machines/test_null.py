@@ -111,7 +111,7 @@ ANSWERED: dict[str, tuple[str, ...]] = {
     "workloads": ("workloads",),
     "demo": ("demo",),
     "guide": ("guide",),
-    "masters": ("masters", "one-master-01"),
+    "masters": ("masters", "pair-adjacent-01"),
     "masters suite": ("masters", "suite"),
     "watch": ("watch", "pocket", "-t", "nothing.yaml"),
 }
