@@ -98,8 +98,8 @@ class Section {
     this.mark(k);
     const { longest } = this.details.known || {};
     if (quietly) return;
-    tilesim.emit("instruction", { label: this.program.labels[k] });
     if (longest) tilesim.emit("span", { track: this.ran.tracks[longest.track], cycle: longest.cycle });
+    tilesim.emit("instruction", { label: this.program.labels[k] });
   }
 
   mark(k) {

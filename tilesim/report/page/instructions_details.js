@@ -1,5 +1,6 @@
 // All of one instruction: what it does, what it waits for and who ends that, and what it did in this run.
 
+const cyclesWords = (cycles) => `${tilesim.number(cycles)} ${cycles === 1 ? "cycle" : "cycles"}`;
 const MOST_NAMED = 12; // others that are listed at once
 
 class Details {
@@ -67,13 +68,13 @@ class Details {
   released() {
     const words = ([key, cycles]) => {
       const [label, kind] = key.split("\n");
-      return [`${tilesim.number(cycles)} cycles, ${this.ran.wordsOf(kind)}: released by `, this.linkTo(label)];
+      return [`${cyclesWords(cycles)}, ${this.ran.wordsOf(kind)}: released by `, this.linkTo(label)];
     };
     return this.list("In this run, its units together waited", this.counted(this.known.released, words));
   }
 
   releases() {
-    return this.list("In this run, it ended waits of", this.counted(this.known.releases, ([label, cycles]) => [this.linkTo(label), `: ${tilesim.number(cycles)} cycles`]));
+    return this.list("In this run, it ended waits of", this.counted(this.known.releases, ([label, cycles]) => [this.linkTo(label), `: ${cyclesWords(cycles)}`]));
   }
 
   tracks(k) {
