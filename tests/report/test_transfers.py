@@ -15,6 +15,7 @@ from tilesim.errors import InputError
 from tilesim.report.analysis.blame import blamed
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.transfers import SHOWN, simulated, transfers
+from tilesim.shipped import shipped
 from tilesim.tiled.run.simulate import obstacle
 
 
@@ -77,3 +78,12 @@ def test_only_what_moves_is_among_them(digits_run: SavedRun) -> None:
     program = api.compile(api.load_network("digits"), api.load_topology("edge-2x2"))
     labelled = {op.label: op for op in program.run}
     assert [each.label for each in transfers(digits_run) if obstacle(labelled[each.label], program.topology)] == []
+
+
+def test_a_run_with_findings_is_simulated_again_under_its_rules(tmp_path: Path) -> None:
+    program = str(shipped("workloads") / "dual-master" / "overlap.tasm")
+    app(["run", program, "--rules", "observe", "--trace", "--out", str(tmp_path), "-q"], standalone_mode=False)
+    found = load_run(tmp_path)
+    first = transfers(found)[0]
+    assert first.command == f"tilesim run program.tasm --rules observe --instant {first.label}"
+    assert simulated(found, 1).instant_cycles == {first.label: 28}

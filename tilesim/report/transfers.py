@@ -9,7 +9,7 @@ import numpy as np
 
 from tilesim import api
 from tilesim.errors import InputError
-from tilesim.machines.options import Say, silent
+from tilesim.machines.options import RULES, Say, silent
 from tilesim.registry import description_of
 from tilesim.report.analysis.blame import blamed
 from tilesim.report.analysis.critical_path import CriticalPath
@@ -33,7 +33,7 @@ DEFINITION = (
 @dataclass(frozen=True)
 class Transfer:
     """An instruction that is a transfer, by its label; its cycles on the critical path, those of others' stalls that
-    ended with it, and how many units these are.
+    ended with it, and how many units these are; ``rules`` as in the run's options.
     """
 
     label: str
@@ -42,11 +42,13 @@ class Transfer:
     path_cycles: int
     waited_cycles: int
     victims: int
+    rules: str = RULES[0]
 
     @property
     def command(self) -> str:
         """What simulates the run in which it takes no time."""
-        return shlex.join(["tilesim", "run", PROGRAM_FILE, "--instant", self.label])
+        rules = [] if self.rules == RULES[0] else ["--rules", self.rules]
+        return shlex.join(["tilesim", "run", PROGRAM_FILE, *rules, "--instant", self.label])
 
 
 def transfers(run: SavedRun) -> list[Transfer]:
@@ -64,11 +66,17 @@ def transfers(run: SavedRun) -> list[Transfer]:
             on_path.get(label, 0),
             waited[label].cycles if label in waited else 0,
             waited[label].victims if label in waited else 0,
+            _rules(run.statistics),
         )
         for label, track in movers.items()
         if label in on_path or label in waited
     ]
     return sorted(found, key=lambda each: (-each.path_cycles, -each.waited_cycles, each.label))
+
+
+def _rules(statistics: RunStatistics) -> str:
+    """Those of a run: with findings none comes to its end but under the second."""
+    return RULES[bool(statistics.get("findings"))]
 
 
 def _movers(statistics: RunStatistics, trace: Trace) -> dict[str, str]:
@@ -103,11 +111,12 @@ def simulated(run: SavedRun, most: int, say: Say = silent) -> SavedRun:
     if program is None:
         raise InputError(f"{run.folder}: must have a {PROGRAM_FILE} to simulate, which `tilesim run --out` writes")
     say("simulating the run as it was")
-    if "end" in run.statistics or (plain := api.simulate(program).cycles) != run.statistics["cycles"]:
+    rules = _rules(run.statistics)
+    if "end" in run.statistics or (plain := api.simulate(program, rules=rules).cycles) != run.statistics["cycles"]:
         what = "which did not come to its end" if "end" in run.statistics else f"not of one that takes {plain:,} cycles"
         raise InputError(f"{run.folder / RUN_FILE}: must be of {PROGRAM_FILE} beside it, run without options, {what}")
     cycles: dict[str, int] = {}
     for transfer in transfers(run)[:most]:
         say(f"simulating the run with {transfer.label} in no time")
-        cycles[transfer.label] = api.simulate(program, instant=[transfer.label]).cycles
+        cycles[transfer.label] = api.simulate(program, rules=rules, instant=[transfer.label]).cycles
     return replace(run, instant_cycles=cycles)
