@@ -51,10 +51,10 @@ class Transfer:
 
 def transfers(run: SavedRun) -> list[Transfer]:
     """Those that something waited for, or that are on the critical path: these first, the longest before others."""
-    if run.trace is None or run.path is None:
+    if run.trace is None or run.path is None or run.stalls is None:
         return []
     movers = _movers(run.statistics, run.trace)
-    waited = {each.label: each for each in blamed(run.statistics, run.trace)}
+    waited = {each.label: each for each in blamed(run.trace, run.stalls)}
     on_path = _on_path(run.trace, run.path)
     found = [
         Transfer(
