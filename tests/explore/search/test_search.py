@@ -23,7 +23,7 @@ from tilesim.explore.rows.answers import Objective, best, late, named_values, na
 from tilesim.explore.rows.store import Store
 from tilesim.explore.running import workers
 from tilesim.explore.running.sweeping import Group, Progress, Timed, sweep
-from tilesim.explore.search.search import search as searching
+from tilesim.explore.search import search as searching
 from tilesim.explore.search.search import search
 
 NETWORKS = {"digits": api.load_network("digits")}
