@@ -77,3 +77,18 @@ def test_only_what_moves_is_among_them(digits_run: SavedRun) -> None:
     program = api.compile(api.load_network("digits"), api.load_topology("edge-2x2"))
     labelled = {op.label: op for op in program.run}
     assert [each.label for each in transfers(digits_run) if obstacle(labelled[each.label], program.topology)] == []
+
+
+def test_of_an_observed_run_it_is_simulated_as_observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overlap = Path(__file__).parents[2] / "workloads" / "dual-master" / "overlap.tasm"
+    folder = tmp_path / "run"
+    app(["run", str(overlap), "--rules", "observe", "--trace", "--out", str(folder)], standalone_mode=False)
+    run = load_run(folder)
+    found = simulated(run, 1)
+    monkeypatch.chdir(folder)
+    first = transfers(run)[0]
+    app([*shlex.split(first.command)[1:], "--out", str(tmp_path / "again")], standalone_mode=False)
+    assert found.instant_cycles == {first.label: load_run(tmp_path / "again").statistics["cycles"]}
+    strict = replace(run, statistics={**run.statistics, "findings": []})
+    with pytest.raises(InputError, match="not of one that can't go on so"):
+        simulated(strict, 1)
