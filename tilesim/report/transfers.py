@@ -27,8 +27,8 @@ DEFINITION = (
     "that ended with it, several of which may be in one cycle. Neither says what the run would save if it took no time "
     "(no cycle of its own, no port, no place on a link; the same bytes in the same order): less, where another chain "
     "of work is then the longest, more, where ports and links are free for others; even less than nothing, where "
-    "others then come in a worse order. The command, in the run's folder, simulates that; the page has it for the first "
-    "N where --what-if N asked for it."
+    "others then come in a worse order. The command, in the run's folder, simulates that; the page has it for the "
+    "first N where --what-if N asked for it."
 )
 
 

@@ -69,7 +69,7 @@ def waits(run: RunStatistics) -> Mapping[str, float]:
 
 
 def _counters(run: RunStatistics, tracks: Sequence[str], machine: Description) -> Iterator[dict[str, Any]]:
-    """The share of MAC arrays that are busy; then the bytes a cycle of each bus that carried any, the one that carried most first."""
+    """The share of MAC arrays that are busy; then the bytes a cycle of each bus that carried any, most first."""
     arrays = [place for place, track in enumerate(tracks) if is_mac_array(track, machine)]
     if any(unit["busy_cycles"] for unit in run["units"] if is_mac_array(unit["track"], machine)):
         yield {"title": "MAC arrays busy", "tracks": arrays, "unit": ""}
