@@ -15,7 +15,6 @@ from tilesim.errors import InputError
 from tilesim.report.analysis.blame import blamed
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.transfers import SHOWN, simulated, transfers
-from tilesim.shipped import shipped
 from tilesim.tiled.run.simulate import obstacle
 
 
@@ -36,7 +35,7 @@ def test_all_of_them_can_take_no_time(saved: SavedRun) -> None:
 def test_they_are_waited_for_as_the_matrix_says(saved: SavedRun) -> None:
     assert saved.trace is not None
     assert saved.path is not None
-    waited = {each.label: each.cycles for each in blamed(saved.statistics, saved.trace)}
+    waited = {each.label: each.cycles for each in blamed(saved.trace, saved.stalls)}
     found = transfers(saved)
     assert {each.label: each.waited_cycles for each in found} == {
         each.label: waited.get(each.label, 0) for each in found
@@ -80,10 +79,16 @@ def test_only_what_moves_is_among_them(digits_run: SavedRun) -> None:
     assert [each.label for each in transfers(digits_run) if obstacle(labelled[each.label], program.topology)] == []
 
 
-def test_a_run_with_findings_is_simulated_again_under_its_rules(tmp_path: Path) -> None:
-    program = str(shipped("workloads") / "dual-master" / "overlap.tasm")
-    app(["run", program, "--rules", "observe", "--trace", "--out", str(tmp_path), "-q"], standalone_mode=False)
-    found = load_run(tmp_path)
-    first = transfers(found)[0]
-    assert first.command == f"tilesim run program.tasm --rules observe --instant {first.label}"
-    assert simulated(found, 1).instant_cycles == {first.label: 28}
+def test_of_an_observed_run_it_is_simulated_as_observed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    overlap = Path(__file__).parents[2] / "workloads" / "dual-master" / "overlap.tasm"
+    folder = tmp_path / "run"
+    app(["run", str(overlap), "--rules", "observe", "--trace", "--out", str(folder)], standalone_mode=False)
+    run = load_run(folder)
+    found = simulated(run, 1)
+    monkeypatch.chdir(folder)
+    first = transfers(run)[0]
+    app([*shlex.split(first.command)[1:], "--out", str(tmp_path / "again")], standalone_mode=False)
+    assert found.instant_cycles == {first.label: load_run(tmp_path / "again").statistics["cycles"]}
+    strict = replace(run, statistics={**run.statistics, "findings": []})
+    with pytest.raises(InputError, match="not of one that can't go on so"):
+        simulated(strict, 1)

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import shlex
+from contextlib import suppress
 from dataclasses import dataclass, replace
 
 import numpy as np
 
 from tilesim import api
-from tilesim.errors import InputError
-from tilesim.machines.options import RULES, Say, silent
+from tilesim.errors import InputError, RunError
+from tilesim.machines.options import RunOptions, Say, silent
+from tilesim.machines.program import Program
 from tilesim.registry import description_of
 from tilesim.report.analysis.blame import blamed
 from tilesim.report.analysis.critical_path import CriticalPath
@@ -33,7 +35,7 @@ DEFINITION = (
 @dataclass(frozen=True)
 class Transfer:
     """An instruction that is a transfer, by its label; its cycles on the critical path, those of others' stalls that
-    ended with it, and how many units these are; ``rules`` as in the run's options.
+    ended with it, and how many units these are.
     """
 
     label: str
@@ -42,21 +44,21 @@ class Transfer:
     path_cycles: int
     waited_cycles: int
     victims: int
-    rules: str = RULES[0]
+    rules: str
 
     @property
     def command(self) -> str:
         """What simulates the run in which it takes no time."""
-        rules = [] if self.rules == RULES[0] else ["--rules", self.rules]
+        rules = [] if self.rules == RunOptions.rules else ["--rules", self.rules]
         return shlex.join(["tilesim", "run", PROGRAM_FILE, *rules, "--instant", self.label])
 
 
 def transfers(run: SavedRun) -> list[Transfer]:
     """Those that something waited for, or that are on the critical path: these first, the longest before others."""
-    if run.trace is None or run.path is None:
+    if run.trace is None or run.path is None or run.stalls is None:
         return []
     movers = _movers(run.statistics, run.trace)
-    waited = {each.label: each for each in blamed(run.statistics, run.trace)}
+    waited = {each.label: each for each in blamed(run.trace, run.stalls)}
     on_path = _on_path(run.trace, run.path)
     found = [
         Transfer(
@@ -66,7 +68,7 @@ def transfers(run: SavedRun) -> list[Transfer]:
             on_path.get(label, 0),
             waited[label].cycles if label in waited else 0,
             waited[label].victims if label in waited else 0,
-            _rules(run.statistics),
+            _rules(run),
         )
         for label, track in movers.items()
         if label in on_path or label in waited
@@ -74,9 +76,9 @@ def transfers(run: SavedRun) -> list[Transfer]:
     return sorted(found, key=lambda each: (-each.path_cycles, -each.waited_cycles, each.label))
 
 
-def _rules(statistics: RunStatistics) -> str:
-    """Those of a run: with findings none comes to its end but under the second."""
-    return RULES[bool(statistics.get("findings"))]
+def _rules(run: SavedRun) -> str:
+    """Those under which the run came to its end: with findings, it was only observed."""
+    return "observe" if run.statistics.get("findings") else RunOptions.rules
 
 
 def _movers(statistics: RunStatistics, trace: Trace) -> dict[str, str]:
@@ -111,12 +113,22 @@ def simulated(run: SavedRun, most: int, say: Say = silent) -> SavedRun:
     if program is None:
         raise InputError(f"{run.folder}: must have a {PROGRAM_FILE} to simulate, which `tilesim run --out` writes")
     say("simulating the run as it was")
-    rules = _rules(run.statistics)
-    if "end" in run.statistics or (plain := api.simulate(program, rules=rules).cycles) != run.statistics["cycles"]:
-        what = "which did not come to its end" if "end" in run.statistics else f"not of one that takes {plain:,} cycles"
+    if what := _not_as_it_was(run, program):
         raise InputError(f"{run.folder / RUN_FILE}: must be of {PROGRAM_FILE} beside it, run without options, {what}")
     cycles: dict[str, int] = {}
     for transfer in transfers(run)[:most]:
         say(f"simulating the run with {transfer.label} in no time")
-        cycles[transfer.label] = api.simulate(program, rules=rules, instant=[transfer.label]).cycles
+        with suppress(RunError):  # a run that can't go on so takes no number of cycles
+            cycles[transfer.label] = api.simulate(program, rules=_rules(run), instant=[transfer.label]).cycles
     return replace(run, instant_cycles=cycles)
+
+
+def _not_as_it_was(run: SavedRun, program: Program) -> str:
+    """How the run differs from what its program does, if it does."""
+    if "end" in run.statistics:
+        return "which did not come to its end"
+    try:
+        cycles = api.simulate(program, rules=_rules(run)).cycles
+    except RunError:
+        return "not of one that can't go on so"
+    return "" if cycles == run.statistics["cycles"] else f"not of one that takes {cycles:,} cycles"

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilesim as api
@@ -340,3 +341,16 @@ def test_a_table_of_packets_is_of_one_chip_with_a_ring(tilesim: Any, tmp_path: P
     assert "--ring-trace applies to one chip, not to edge-1x1 and edge-1x2, which are compared" in several.stderr
     read = tilesim("run", GUIDED / "legal.tasm", "--ring-trace", GUIDED / "legal.tasm")
     assert (read.exit_code, "must be a new file, not one that is read" in read.stderr) == (2, True)
+
+
+def test_a_table_of_packets_replaces_nothing_of_the_run(tilesim: Any, tmp_path: Path) -> None:
+    legal, out, inputs = GUIDED / "legal.tasm", tmp_path / "out", tmp_path / "in.npy"
+    for name in ("run.json", "program.tasm", "report.html"):
+        result = tilesim("run", legal, "--ring-trace", out / name, "--out", out)
+        assert result.stderr == f"error: {out / name}: must be a new file, not one of the run itself\n"
+        assert (result.exit_code, out.exists()) == (2, False)
+    np.save(inputs, np.zeros((1, 8, 8, 1), np.float32))
+    before = inputs.read_bytes()
+    result = tilesim("run", "digits", "-t", "edge-1x1", "--inputs", inputs, "--ring-trace", inputs)
+    assert result.stderr == f"error: {inputs}: must be a new file, not one that is read\n"
+    assert (result.exit_code, inputs.read_bytes()) == (2, before)

@@ -126,3 +126,12 @@ def test_what_is_read_is_not_written(tilesim: Tilesim, tmp_path: Path) -> None:
 )
 def test_words_that_name_nothing(tilesim: Tilesim, word: str, fault: str) -> None:
     assert fault in faults(tilesim("masters", word))[0]
+
+
+def test_a_program_whose_name_begins_like_an_option_is_run_by_the_command(
+    tilesim: Tilesim, overlap: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(overlap.parent)
+    result = tilesim("masters", overlap, "--tasm", "-made.tasm")
+    [command] = re.findall(r"to see it run: tilesim (.*)", result.stdout)
+    assert tilesim(*shlex.split(command)).exit_code == 0

@@ -61,3 +61,12 @@ def test_pictures_that_are_drawn_are_those_that_a_new_run_takes_away(tilesim: Ti
     assert tilesim(*words).exit_code == 0
     assert tilesim("report", run, "--png").exit_code == 0
     assert {path.stem for path in (run / "figures").iterdir()} == {*PICTURES}
+
+
+def test_how_pictures_are_drawn_is_said_of_pictures(tilesim: Tilesim, run: Path, tmp_path: Path) -> None:
+    result = tilesim("report", run, "--pdf", "--columns", 1)
+    said = "--columns and --pdf must be given with {}: no picture is drawn without it"
+    assert (result.exit_code, result.stderr) == (2, f"error: {said.format('--png or --png-dir')}\n")
+    result = tilesim("compare", run, run, "-o", tmp_path / "page.html", "--columns", 1, "--pdf")
+    assert (result.exit_code, result.stderr) == (2, f"error: {said.format('--png-dir')}\n")
+    assert not [*tmp_path.rglob("*.html")]

@@ -64,3 +64,9 @@ def test_what_is_wrong_is_said_at_once(tilesim: Tilesim) -> None:
     wide = tilesim("watch", "pocket", "-t", "edge-2x2")
     assert (wide.exit_code, wide.stdout) == (2, "")
     assert "a line has 120: choose some with --units, such as --units '" in wide.stderr
+
+
+def test_it_watches_one_chip(tilesim: Tilesim) -> None:
+    result = tilesim("watch", "digits", "-t", "edge-1x1", "-t", "edge-1x2")
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert result.stderr == "error: --topology must be given once, not 2 times; `tilesim run` compares chips\n"

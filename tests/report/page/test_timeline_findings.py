@@ -14,6 +14,7 @@ from tests.report.saved import made_up
 from tilesim.findings import Finding, sentence
 from tilesim.report.page.timeline import timeline
 from tilesim.report.page.timeline_findings import MOST_MARKS, marks
+from tilesim.report.words import end_words
 from tilesim.sim.trace.trace import Trace
 
 PROGRAMS = Path(__file__).parents[3] / "workloads" / "dual-master"
@@ -112,3 +113,12 @@ def test_what_the_ring_of_two_masters_noticed() -> None:
         ["chip.tile0.ring_producer", "chip.tile1.ring_producer", "chip.ring.link2"],
     )
     assert [*tracks.values()] == [*mark["hues"], -1]
+
+
+def test_a_meeting_that_ended_the_run_is_one_mark() -> None:
+    end: Any = {"kind": "collision", "section": "run", "cycle": 7, "report": ["they met"]}
+    (mark,) = of(MEETING, end=end)
+    assert mark["words"] == f"{sentence(MEETING)}; the run {end_words(end)}"
+    assert (mark["kind"], mark["cycle"]) == ("meeting", 7)
+    later = of(MEETING, end={**end, "cycle": 9})
+    assert [(mark["kind"], mark["cycle"]) for mark in later] == [("meeting", 7), ("collision", 9)]

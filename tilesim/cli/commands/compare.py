@@ -42,6 +42,7 @@ def command(
     path = out or Path(COMPARISON)
     files = [file for folder in folders for file in files_of_run(folder)]
     faults = faults_of(lambda: must_be_free(path, files, "of the run itself"))
+    faults += pictures.unmeant(pictures.png_dir)
     if (png_dir := pictures.png_dir) is not None:
         from tilesim.report.figures.save import must_have_matplotlib
 

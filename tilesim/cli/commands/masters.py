@@ -114,4 +114,5 @@ def _command(trial: Trial, tasm: Path) -> str:
     holds = [word for label, cycle in times for word in ("--hold", f"{label}={cycle}")]
     reading = trial.document["reading"]
     strictly = [] if reading == MEET else ["--masters", reading]
-    return shlex.join(["tilesim", "run", str(tasm), "--rules", "observe", *strictly, *holds])
+    file = f"./{tasm}" if str(tasm).startswith("-") else str(tasm)  # which is no option
+    return shlex.join(["tilesim", "run", file, "--rules", "observe", *strictly, *holds])

@@ -52,6 +52,7 @@ def command(
 
     path, pictures = out or folder / PAGE, how.png_dir or (folder / FIGURES if png else None)
     faults = faults_of(lambda: must_be_free(path, files_of_run(folder), "of the run itself"))
+    faults += how.unmeant(pictures, "--png or --png-dir")
     if pictures is not None:
         faults += faults_of(lambda: must_be_folder(pictures), must_have_matplotlib)
     with progress(f"reading {folder}", quiet) as say:

@@ -11,7 +11,7 @@ from tilesim.cli.options.compilation import CompilationOptions
 from tilesim.cli.options.models import SourcesArgument
 from tilesim.cli.options.running import RunningOptions
 from tilesim.cli.output import JsonOption, QuietOption, tell, tell_json
-from tilesim.cli.paths import files_of_model, must_be_free
+from tilesim.cli.paths import PAGE, files_of_model, files_of_run, must_be_free
 from tilesim.cli.programs import Sources, programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
@@ -69,9 +69,14 @@ def _must_be_writable(sources: Sources, words: Sequence[str], running: RunningOp
     with kept(faults):
         folders = folder_names(sources.chips) if len(sources.chips) > 1 else []
         must_be_writable(running.out, folders, words, [running.inputs, running.energy])
-    if running.ring_trace is not None:
+    if running.ring_trace is None:
+        return
+    read = [*(path for word in words for path in files_of_model(word)), *filter(None, [running.inputs, running.energy])]
+    with kept(faults):
+        must_be_free(running.ring_trace, read)
+    if running.out is not None:
         with kept(faults):
-            must_be_free(running.ring_trace, [path for word in words for path in files_of_model(word)])
+            must_be_free(running.ring_trace, [*files_of_run(running.out), running.out / PAGE], "of the run itself")
 
 
 def _tell_json(result: Run, notes: Sequence[str]) -> None:

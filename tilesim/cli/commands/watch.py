@@ -85,7 +85,7 @@ def command(
         inputs=inputs, trace_window=window, signals=window, rules=rules, masters=masters, hold=hold
     )
     with progress(f"compiling {model}", quiet) as say:
-        sources = read_sources([model], chips, [compilation], faults, takes_chips=True)
+        sources = read_sources([model], chips, [compilation], faults, takes_chips=len(chips.names) < 2)
         if to is not None and to <= from_:
             faults.append(f"--to must be a cycle after --from, {from_:,}, not {to:,}")
         else:

@@ -34,3 +34,9 @@ class PictureOptions(Options):
     def faults(self) -> Iterator[str]:
         if self.columns not in WIDTHS_INCHES:
             yield f"--columns must be 1 or 2, not {self.columns}"
+
+    def unmeant(self, folder: Path | None, where: str = "--png-dir") -> Iterator[str]:
+        """What is said of pictures, where there is no ``folder`` for them, which the options ``where`` name."""
+        said = [*(["--columns"] if self.columns != PictureOptions.columns else []), *(["--pdf"] if self.pdf else [])]
+        if said and folder is None:
+            yield f"{' and '.join(said)} must be given with {where}: no picture is drawn without it"

@@ -10,7 +10,7 @@ const SHADING = 0.4;
 tilesim.section("contention", async (root, data, columns) => {
   if (data.note) root.append(element("p", { class: "note" }, data.note));
   if (data.links) heatMap(root, model(data, columns));
-  stallShares(root, data);
+  stallShares(root, data, columns.members);
 });
 
 // ---- the numbers
@@ -305,9 +305,13 @@ function peakOf(shown, links) {
   return best;
 }
 
-function stallShares(root, data) {
+function stallShares(root, data, cycles) {
   const body = element("tbody");
-  for (const unit of data.units.filter(({ total, idle }) => total > idle)) stallRows(body, unit, data.kinds);
+  let place = 0;
+  for (const unit of data.units) {
+    const members = unit.members.map((words) => memberOf(words, cycles, place++, data.kinds));
+    stallRows(body, { ...unit, members }, data.kinds);
+  }
   root.append(
     element("h3", {}, "Why units wait"),
     element("div", { class: "key" }, ...data.kinds.map((kind) => withTip(element("span", { tabindex: "0" }, swatchOf(kind.name), kind.words), () => kind.sentence))),
@@ -316,13 +320,20 @@ function stallShares(root, data) {
   );
 }
 
+// Of all members of all units that which has this place.
+function memberOf(words, cycles, place, kinds) {
+  const own = cycles.subarray(place * kinds.length, (place + 1) * kinds.length);
+  const byKind = Object.fromEntries(kinds.map(({ name }, k) => [name, own[k]]));
+  return { words, cycles: byKind, idle: byKind.idle, total: own.reduce((all, part) => all + part, 0) };
+}
+
 function withTip(node, words) {
   tilesim.tip(node, words);
   return node;
 }
 
 function stallRows(body, unit, kinds) {
-  const members = unit.members.length > 1 ? unit.members.map((member) => stallRow(member, kinds, "member")) : [];
+  const members = unit.members.map((member) => stallRow(member, kinds, "member"));
   for (const row of members) row.hidden = true;
   const title = unit.count > 1 ? `${unit.count} ${unit.words}` : unit.words;
   const row = stallRow({ ...unit, words: title }, kinds, "kind");

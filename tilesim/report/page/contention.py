@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+import numpy as np
+
 from tilesim.findings import sentence
 from tilesim.printable import printable
 from tilesim.report.analysis.contention import (
@@ -30,19 +32,24 @@ def contention(run: SavedRun) -> PageSection:
     """The section of links over time, if there is a trace, and of the reasons why units wait."""
     statistics = run.statistics
     units = accounts(statistics)
-    kinds = stacked({"busy", *(kind for account, _ in units for kind in account.cycles)} - {"idle"})
+    kinds = (*stacked({"busy", *(kind for account, _ in units for kind in account.cycles)} - {"idle"}), "idle")
+    shown = [
+        (account, members if len(members) > 1 else [])
+        for account, members in units
+        if account.total > account.cycles["idle"]
+    ]
     data: dict[str, Any] = {
         "cycles": statistics["cycles"],
-        "units": [
-            {**_account(account), "members": [_account(member) for member in members]} for account, members in units
-        ],
-        "kinds": [{"name": kind, **kind_of(kind)._asdict()} for kind in (*kinds, "idle")],
+        "units": [{**_account(account), "members": [*map(_words, members)]} for account, members in shown],
+        "kinds": [{"name": kind, **kind_of(kind)._asdict()} for kind in kinds],
         "note": UNRECORDED,
     }
+    members = [member.cycles.get(kind, 0) for _, members in shown for member in members for kind in kinds]
+    columns = {"members": np.array(members, np.int64)}  # (member, kind)
     if run.trace is None:
-        return PageSection("contention", "Contention", data)
+        return PageSection("contention", "Contention", data, columns)
     occupied = occupancy(statistics, run.trace)
-    columns = {name: getattr(occupied, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
+    columns |= {name: getattr(occupied, name).ravel() for name in ("edges", "carried", "waiting", "by_master")}
     return PageSection("contention", "Contention", {**data, **_links(statistics, occupied)}, columns)
 
 
@@ -74,6 +81,9 @@ def _findings(run: RunStatistics) -> Iterator[dict[str, Any]]:
 
 def _account(account: KindAccount) -> dict[str, Any]:
     cycles = {kind: cycles for kind, cycles in account.cycles.items() if kind != "idle"}
-    words = track_words(account.words) if account.words in account.tracks else account.words
-    return {"words": words, "track": account.tracks[0], "count": len(account.tracks), "cycles": cycles,
+    return {"words": _words(account), "count": len(account.tracks), "cycles": cycles,
             "idle": account.cycles["idle"], "total": account.total}  # fmt: skip
+
+
+def _words(account: KindAccount) -> str:
+    return track_words(account.words) if account.words in account.tracks else account.words

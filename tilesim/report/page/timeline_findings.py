@@ -28,8 +28,15 @@ def marks(run: RunStatistics, trace: Trace, hues: Mapping[str, int]) -> list[dic
     """
     work = _Work(run, trace)
     found = [_mark(finding, work, hues) for finding in run.get("findings", [])[:MOST_MARKS]]
-    found += [_end(run["end"])] if "end" in run else []
-    return sorted(found, key=lambda mark: int(mark["cycle"]))
+    found.sort(key=lambda mark: int(mark["cycle"]))
+    if "end" not in run:
+        return found
+    end = _end(run["end"])
+    met = [mark for mark in found if end["kind"] == "collision" and mark["cycle"] == end["cycle"]]
+    if met:  # what ended the run: one step, not two
+        met[-1]["words"] += f"; {end['words']}"
+        return found
+    return sorted([*found, end], key=lambda mark: int(mark["cycle"]))
 
 
 def hues_of(run: RunStatistics) -> dict[str, int]:

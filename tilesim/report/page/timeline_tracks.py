@@ -69,7 +69,7 @@ def waits(run: RunStatistics) -> Mapping[str, float]:
 
 
 def _counters(run: RunStatistics, tracks: Sequence[str], machine: Description) -> Iterator[dict[str, Any]]:
-    """How many of the MAC arrays are busy; then bytes a cycle of each bus that carried any, the busiest bus first."""
+    """The share of MAC arrays that are busy; then the bytes a cycle of each bus that carried any, most first."""
     arrays = [place for place, track in enumerate(tracks) if is_mac_array(track, machine)]
     if any(unit["busy_cycles"] for unit in run["units"] if is_mac_array(unit["track"], machine)):
         yield {"title": "MAC arrays busy", "tracks": arrays, "unit": ""}
