@@ -11,7 +11,7 @@ import shlex
 import subprocess
 import sys
 from pathlib import Path
-from shutil import copyfile, which
+from shutil import which
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -60,14 +60,22 @@ def make(folder: Path) -> None:
     [page] = folder.glob("*/report.html")
     [schedules] = folder.glob("runs/*/compare-batching.png")
     PICTURES.mkdir(parents=True, exist_ok=True)
-    copyfile(page.parent / "figures" / "contention.png", PICTURES / "contention.png")
-    copyfile(schedules, PICTURES / schedules.name)
+    _keep(page.parent / "figures" / "contention.png", "contention")
+    _keep(schedules, schedules.stem)
     for name in FIGURES:
-        copyfile(folder / "figures" / f"{name}.png", PICTURES / f"figure-{name}.png")
-    copyfile(folder / "masters.png", PICTURES / "masters.png")
+        _keep(folder / "figures" / f"{name}.png", f"figure-{name}")
+    _keep(folder / "masters.png", "masters")
     _photograph(page, "timeline", "timeline")
     for name, section, picture in SECTIONS:
         _photograph(folder / name, section, picture)
+
+
+def _keep(drawn: Path, name: str) -> None:
+    """A picture that a command has drawn, as small as the same pixels can be."""
+    from PIL import Image
+
+    with Image.open(drawn) as picture:
+        picture.save(PICTURES / f"{name}.png", optimize=True)
 
 
 def _photograph(page: Path, section: str, picture: str) -> None:

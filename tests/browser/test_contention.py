@@ -55,7 +55,7 @@ def test_every_bus_has_the_cycles_of_run_json(page: Any, statistics: dict[str, A
 
 
 def test_every_unit_has_the_cycles_of_run_json(page: Any, statistics: dict[str, Any]) -> None:
-    rows = page.locator("tr.kind[data-unit='4 MAC arrays'], tr.member[data-unit^='tile'][data-unit$='mac array']")
+    rows = page.locator("tr.kind[data-unit='4 MAC arrays'], tr.member[data-unit^='tile'][data-unit$='MAC array']")
     shown = [(row.get_attribute("data-busy"), row.get_attribute("data-stalled")) for row in rows.all()]
     arrays = [unit for unit in statistics["units"] if unit["track"].endswith(".mac_array")]
     each = [(unit["busy_cycles"], sum(unit["stall_cycles"].values())) for unit in arrays]
@@ -103,7 +103,7 @@ def test_keys_move_over_cells(page: Any) -> None:
 
 
 def test_units_of_a_kind_open(page: Any) -> None:
-    member = page.locator("tr.member[data-unit='tile 0 mac array']")
+    member = page.locator("tr.member[data-unit='tile 0 MAC array']")
     assert not member.is_visible()
     page.locator("tr.kind[data-unit='4 MAC arrays'] button").click()
     assert member.is_visible()

@@ -78,7 +78,7 @@ def test_a_row_opens_to_its_units_by_keyboard(page: Any, statistics: Any) -> Non
     assert members.count() == 4
     assert sum(numbers(page, "tr.unit td.sum")) == int(row.locator("td.sum").get_attribute("data-cycles"))
     first = next(unit for unit in statistics["units"] if unit["track"] == "chip.tile0.mac_array")
-    cell = page.locator("#matrix tr.unit", has_text="tile 0 mac array").locator("td.sum")
+    cell = page.locator("#matrix tr.unit", has_text="tile 0 MAC array").locator("td.sum")
     assert int(cell.get_attribute("data-cycles")) == sum(first["stall_cycles"].values())
     page.keyboard.press("Enter")
     assert members.count() == 0

@@ -302,7 +302,7 @@ def test_counters_are_exact(open_page: Open, digits: Path) -> None:
     )
     found = dict(sums)
     arrays = [unit["busy_cycles"] for unit in run.statistics["units"] if unit["track"].endswith("mac_array")]
-    assert found.pop("MACs in use") == pytest.approx(sum(arrays) / len(arrays))
+    assert found.pop("MAC arrays busy") == pytest.approx(sum(arrays) / len(arrays))
     carried = {bus: of["carried"] for bus, of in run.statistics["bytes"].items() if of["carried"]}
     assert {title.lower().replace(" ", "_"): round(total, 6) for title, total in found.items()} == carried
     means = page.evaluate(
@@ -325,7 +325,7 @@ def test_a_counter_says_its_value_at_the_pointer(open_page: Open, digits: Path) 
     into_view(page)
     box = page.locator("#timeline .curves").bounding_box()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 10)
-    assert page.locator("#tip .track").inner_text() == "MACs in use"
+    assert page.locator("#tip .track").inner_text() == "MAC arrays busy"
     assert " %, cycles " in page.locator("#tip").inner_text()
     page.mouse.move(box["x"] + box["width"] / 2, box["y"] + 36)
     assert " B/cycle, cycles " in page.locator("#tip").inner_text()

@@ -11,7 +11,7 @@ import pytest
 
 from scripts.replays.__main__ import main
 from scripts.replays.cases import Material, quick
-from scripts.replays.digests import LEFT_OUT, Ended, Row, left
+from scripts.replays.digests import LEFT_OUT, NONE, Ended, Row, left
 from scripts.replays.table import COLUMNS, changes, read, written
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
@@ -37,7 +37,9 @@ def test_a_row_has_what_its_case_leaves(base: Path) -> None:
     assert sorted(rows) == [REFUSAL, RUN]
     assert rows[RUN]._replace(text="") == left(base / "run_pocket_pocket-2x1", Ended())._replace(text="")
     assert rows[RUN].cycles == "225"
-    assert rows[REFUSAL] == Row(text=rows[REFUSAL].text)
+    stood = rows[REFUSAL]
+    assert stood == Row("-", stood.run_json, stood.program, stood.trace, stood.text, "21")
+    assert NONE not in (stood.run_json, stood.program, stood.trace, stood.text)
     assert written(rows) == (base / "base.txt").read_text("utf-8")
 
 

@@ -34,7 +34,7 @@ def test_a_line_a_run_a_cause_and_a_layer_that_differs() -> None:
     assert line(lines, "a ") == ["a", "chip-1", "1", "100", "100", "us", "1.00", "x", "100%", "2", "uJ"]
     assert line(lines, "b ") == ["b", "chip-4", "4", "40", "40", "us", "2.50", "x", "62%", "-"]
     assert line(lines, "grid.rows") == ["grid.rows", "1", "4"]
-    assert line(lines, "MACs") == ["MACs", "70", "-30"]
+    assert line(lines, "MAC array") == ["MAC", "array", "70", "-30"]
     assert line(lines, "all") == ["all", "100", "-60"]
     assert line(lines, "l0") == ["l0", "60", "-30"]
     assert lines[-1] == "b does not say what energy it took"
@@ -81,7 +81,8 @@ def statistics(tiles: int, cycles: int, clock_hz: int = 500_000_000, bound_by: s
     tile = {"lanes": 64, "inputs_per_cycle": 4, "vector_bytes": 4}
     chip = {"grid": {"rows": tiles, "columns": 1}, "tile": tile}
     run = {"machine": "tiled", "chip": chip, "units": units, "cycles": cycles, "clock_hz": clock_hz}
-    return {**run, "mac_utilisation": 0.5, "bound_by": bound_by}
+    layers = [{"mac_busy_cycles": tiles * cycles}]
+    return {**run, "macs": 128 * tiles * cycles, "mac_utilisation": 0.5, "bound_by": bound_by, "layers": layers}
 
 
 NAME = "[red]a very long name of a chip, as a file may have it, and so on"
@@ -99,7 +100,7 @@ def test_a_line_a_chip_the_first_that_fits_is_1_all_within_80_columns() -> None:
     assert max(map(len, (title, *lines))) <= 80
     assert title.split()[1:] == ["tiles", "cycles", "time", "speed-up", "efficiency", "in", "use", "bound", "by"]
     assert lines[0].split()[1:] == ["1", "-", "-", "-", "-", "-", "does", "not", "fit"]
-    assert lines[1].split()[1:] == ["4", "123,456,789", "247", "ms", "1.00", "x", "100%", "50.0%", "MACs"]
+    assert lines[1].split()[1:] == ["4", "123,456,789", "247", "ms", "1.00", "x", "100%", "50.0%", "128/256", "MACs"]
     assert lines[2].split()[-9:] == ["12,345,679", "24.7", "ms", "10.00", "x", "62%", "50.0%", "instruction", "bus"]
     assert [each[:3] for each in (title, *lines)] == ["top", "edg", "edg", "[re"]
     assert len(lines) == 3
@@ -116,8 +117,8 @@ def test_of_arrays_that_are_not_alike_efficiency_is_left_out_and_it_says_why() -
     console = Console(file=StringIO(), width=80)
     print_on(console, scaling_table(rows))
     lines = console.file.getvalue().splitlines()  # type: ignore[attr-defined]
-    assert lines[3].split() == ["array", "1", "300", "600", "ns", "3.00", "x", "-", "50.0%", "MACs"]
-    assert lines[4].split() == ["fast", "4", "900", "900", "ns", "2.00", "x", "-", "50.0%", "MACs"]
+    assert lines[3].split() == ["array", "1", "300", "600", "ns", "3.00", "x", "-", "50.0%", "MAC", "array"]
+    assert lines[4].split() == ["fast", "4", "900", "900", "ns", "2.00", "x", "-", "50.0%", "128/256", "MACs"]
     assert list(scaling_notes(rows)) == [
         "array has no efficiency over edge: another kind of machine",
         "fast has no efficiency over edge: another clock",

@@ -35,7 +35,7 @@ def test_all_of_them_can_take_no_time(saved: SavedRun) -> None:
 def test_they_are_waited_for_as_the_matrix_says(saved: SavedRun) -> None:
     assert saved.trace is not None
     assert saved.path is not None
-    waited = {each.label: each.cycles for each in blamed(saved.statistics, saved.trace)}
+    waited = {each.label: each.cycles for each in blamed(saved.trace, saved.stalls)}
     found = transfers(saved)
     assert {each.label: each.waited_cycles for each in found} == {
         each.label: waited.get(each.label, 0) for each in found

@@ -10,6 +10,7 @@ from rich.table import Column, Table
 from rich.text import Text
 
 from tilesim.printable import printable
+from tilesim.report.analysis.layers import run_bound_words
 from tilesim.report.analysis.speed import efficiency, not_efficient, speed_up
 from tilesim.report.comparison import ComparedLayer, ComparedRun, ComparisonDocument
 from tilesim.report.tables import folded, left, right, table
@@ -165,7 +166,7 @@ def _scaled(run: ChipRun, first: RunStatistics | None) -> Iterator[str]:
     yield f"{speed_up(statistics, first):.2f} x"
     yield _share(efficiency(statistics, first))
     yield f"{statistics['mac_utilisation']:.1%}"
-    yield cause_words(statistics["bound_by"])
+    yield run_bound_words(statistics)
 
 
 def scaling_notes(runs: Sequence[ChipRun]) -> Iterator[str]:

@@ -18,6 +18,7 @@ from tilesim.budgets import LARGEST_RUN_BYTES, MOST_RUN_VALUES
 from tilesim.errors import InputError, ProgramError, refuse
 from tilesim.files import odd_kind, read_text
 from tilesim.machines.program import Program
+from tilesim.report.analysis.blame import Stalls, stalls
 from tilesim.report.analysis.critical_path import CriticalPath, critical_path
 from tilesim.run import run_words
 from tilesim.saving import undisturbed
@@ -65,6 +66,11 @@ class SavedRun:
     def path(self) -> CriticalPath | None:
         """Its critical path, worked out when it is first asked for; None without a trace."""
         return None if self.trace is None else critical_path(self.statistics, self.trace)
+
+    @cached_property
+    def stalls(self) -> Stalls | None:
+        """What was recorded of its stalls, worked out when it is first asked for; None without a trace."""
+        return None if self.trace is None else stalls(self.statistics, self.trace)
 
     def __repr__(self) -> str:
         return f"<SavedRun in {self.folder} of {run_words(self.statistics, self.trace)}>"

@@ -101,7 +101,7 @@ def track_words(track: str) -> str:
 
 def words(name: str) -> str:
     """A part of a track's path in words: ``mesh_in_east`` is ``mesh in east``, ``link4`` is ``link 4``."""
-    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ").replace("dma ", "DMA ")
+    return re.sub(r"(?<=[a-z])(?=[0-9]+$)", " ", name).replace("_", " ").replace("dma ", "DMA ").replace("mac ", "MAC ")
 
 
 # ---- tracks in groups, as people look for them: the MAC arrays, then by bus and by tile

@@ -27,8 +27,8 @@ DEFINITION = (
     "that ended with it, several of which may be in one cycle. Neither says what the run would save if it took no time "
     "(no cycle of its own, no port, no place on a link; the same bytes in the same order): less, where another chain "
     "of work is then the longest, more, where ports and links are free for others; even less than nothing, where "
-    "others then come in a worse order. The command, in the run's folder, simulates that; `tilesim report --what-if N` "
-    "does it for the first N."
+    "others then come in a worse order. The command, in the run's folder, simulates that; the page has it for the "
+    "first N where --what-if N asked for it."
 )
 
 
@@ -55,10 +55,10 @@ class Transfer:
 
 def transfers(run: SavedRun) -> list[Transfer]:
     """Those that something waited for, or that are on the critical path: these first, the longest before others."""
-    if run.trace is None or run.path is None:
+    if run.trace is None or run.path is None or run.stalls is None:
         return []
     movers = _movers(run.statistics, run.trace)
-    waited = {each.label: each for each in blamed(run.statistics, run.trace)}
+    waited = {each.label: each for each in blamed(run.trace, run.stalls)}
     on_path = _on_path(run.trace, run.path)
     found = [
         Transfer(

@@ -35,7 +35,9 @@ QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLi
 """What ONNX Runtime's quantiser adds to names of nodes and values."""
 NAMED = 3
 """Transfers that are named; of more it gives the number."""
-USEFUL = ("macs", "useful MACs")
+COMPUTING, BUSY_ARRAY = "macs", "MAC array"
+"""The cycles in which MAC arrays are busy, at whatever use, and what that is in words."""
+USEFUL = (COMPUTING, "useful MACs")
 """What machines call the cycles of MACs that layers ask for."""
 FOR = {
     "mac_8x8": "multiplying 8-bit operands and adding",
@@ -126,8 +128,8 @@ def kind_word(kind: str) -> str:
 
 
 def cause_words(cause: str | None) -> str:
-    """What bounds a layer, for a table."""
-    return "MACs" if cause in USEFUL else cause or "-"
+    """What bounds a layer, or a run, for a table."""
+    return BUSY_ARRAY if cause == COMPUTING else cause or "-"
 
 
 # ---- ends

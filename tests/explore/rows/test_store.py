@@ -46,16 +46,17 @@ MEASURES = st.fixed_dictionaries(
         "layers": st.lists(LAYERS, max_size=3),
     }
 ).map(lambda found: Measures(**found))
-ROWS = st.fixed_dictionaries(
+ENDS = st.one_of(st.tuples(st.just("ran"), MEASURES), st.tuples(st.sampled_from(["refused", "failed"]), st.none()))
+"""Status and measures, which belong together."""
+KEYED = st.fixed_dictionaries(
     {
         **dict.fromkeys(("key", "network", "topology", "machine", "command", "reason"), NAMES),
         **dict.fromkeys(("chip", "options"), st.dictionaries(NAMES, VALUES, max_size=3)),
         "area": st.dictionaries(NAMES, NUMBERS, max_size=3),
         "sources": st.just("today's"),
-        "status": st.sampled_from(["ran", "refused", "failed"]),
-        "measures": st.none() | MEASURES,
     }
-).map(lambda found: Row(**found))
+)
+ROWS = st.builds(lambda found, end: Row(**found, status=end[0], measures=end[1]), KEYED, ENDS)
 
 
 def told(rows: list[Row]) -> str:

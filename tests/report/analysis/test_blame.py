@@ -160,7 +160,8 @@ def test_what_there_is_to_wait_for_has_words(keywords_run: SavedRun, systolic_ru
 
 def test_an_instruction_is_blamed_for_the_stalls_that_it_ends(digits_run: SavedRun) -> None:
     assert digits_run.trace is not None
-    found, each = blamed(digits_run.statistics, digits_run.trace), stalls(digits_run.statistics, digits_run.trace)
+    each = stalls(digits_run.statistics, digits_run.trace)
+    found = blamed(digits_run.trace, each)
     others = (each.released_by >= 0) & (each.culprit >= 0)
     assert sum(one.cycles for one in found) == each.cycles[others].sum()
     assert [one.cycles for one in found] == sorted((one.cycles for one in found), reverse=True)

@@ -114,7 +114,7 @@ def test_a_comparison_has_a_bar_a_run(tmp_path: Path) -> None:
     assert [path.name for path in made] == names("compare")
     assert made[0].read_bytes().startswith(PNG)
     shown = texts(made[1])
-    for words in ("first", "second", "100, 1.00 ×", "25, 4.00 ×", "MACs", "no work"):
+    for words in ("first", "second", "100, 1.00 ×", "25, 4.00 ×", "MAC array", "no work"):
         assert words in shown
 
 

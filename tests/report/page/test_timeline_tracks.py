@@ -55,7 +55,7 @@ def test_counters_are_of_mac_arrays_and_of_buses_that_carried_something(run: Sav
     assert run.trace is not None
     titles = [counter["title"] for counter in data["counters"]]
     carried = {bus: of["carried"] for bus, of in run.statistics["bytes"].items() if of["carried"]}
-    assert titles[0] == "MACs in use"
+    assert titles[0] == "MAC arrays busy"
     assert [title.lower().replace(" ", "_") for title in titles[1:]] == sorted(carried, key=lambda bus: -carried[bus])
     for counter in data["counters"][1:]:
         assert counter["unit"] == "B/cycle"

@@ -77,8 +77,10 @@ class Blamed:
     """How many units waited."""
 
 
-def blame(statistics: RunStatistics, trace: Trace | None) -> Blame:
-    """Who keeps whom waiting; without a trace, or as far as it lacks some, only who waits and why."""
+def blame(statistics: RunStatistics, trace: Trace | None, found: Stalls | None = None) -> Blame:
+    """Who keeps whom waiting; without a trace, or as far as it lacks some, only who waits and why. ``found`` are its
+    stalls, if they are known already.
+    """
     accounts = accounts_of(statistics)
     tracks = tuple(unit["track"] for unit in accounts)
     machine = description_of(statistics["machine"])
@@ -90,7 +92,7 @@ def blame(statistics: RunStatistics, trace: Trace | None) -> Blame:
     kinds = tuple(sorted({kind for _, kind in spent}))
     rows = np.zeros((6, 0), np.int64)
     if trace is not None:
-        found = stalls(statistics, trace)
+        found = found or stalls(statistics, trace)
         rows = _summed(found, np.array([kinds.index(kind) if kind in kinds else -1 for kind in trace.kinds], np.int64))
     rows = np.concatenate([rows, _unrecorded(rows, spent, kinds)], axis=1)
     resources, resource = _resources(rows, tracks, kinds, machine)
@@ -129,12 +131,20 @@ def _culprits(statistics: RunStatistics, trace: Trace, place: Words, known: Mapp
 
 def _summed(found: Stalls, kind_of: Words) -> Words:
     """Stalls by victim, culprit and kind: (these three, cycles, start and cycles of the longest; row)."""
-    keys = np.stack([found.victim, found.culprit, kind_of[found.kind] if found.kind.size else found.kind])
-    order = np.lexsort((found.start, -found.cycles, *keys[::-1]))
-    keys, cycles = keys[:, order], found.cycles[order]
-    first = np.flatnonzero(np.concatenate([[True], (keys[:, 1:] != keys[:, :-1]).any(axis=0)])[: len(order)])
+    kind = kind_of[found.kind] if found.kind.size else found.kind
+    code = (found.victim * (len(found.tracks) - UNRECORDED) + found.culprit - UNRECORDED) * (kind_of.size + 1) + kind
+    order = np.argsort(code, kind="stable")
+    code = code[order]
+    first = np.flatnonzero(np.concatenate([[True], code[1:] != code[:-1]])[: len(order)])
+    cycles, start = found.cycles[order], found.start[order]
     sums = np.add.reduceat(cycles, first) if len(first) else cycles
-    rows: Words = np.stack([*keys[:, first], sums, found.start[order][first], cycles[first]])
+    longest = np.maximum.reduceat(cycles, first) if len(first) else cycles
+    candidates = np.where(
+        cycles == np.repeat(longest, np.diff(first, append=len(order))), start, np.iinfo(np.int64).max
+    )
+    earliest = np.minimum.reduceat(candidates, first) if len(first) else start
+    keys = (found.victim, found.culprit, kind)
+    rows: Words = np.stack([*(key[order][first] for key in keys), sums, earliest, longest])
     return rows
 
 
@@ -148,14 +158,14 @@ def _is_whole(statistics: RunStatistics, trace: Trace) -> bool:
 
 def _is_own(statistics: RunStatistics, trace: Trace, tracks: Sequence[str], victim: Words, kind: Words) -> Bools:
     """Where it is a unit's own doing that it waits, if nobody is named; nobody knows unless all are recorded."""
-    machine = description_of(statistics["machine"])
-    pairs, which = np.unique(np.stack([victim, kind]), axis=1, return_inverse=True)
-    whole = _is_whole(statistics, trace)
-    own = [
-        whole and _resource(machine, role(tracks[unit], machine).ending, trace.kinds[reason], "").own
-        for unit, reason in pairs.T.tolist()
-    ]
-    return np.array(own, np.bool_)[which.ravel()]
+    own = np.zeros((len(tracks), len(trace.kinds)), np.bool_)
+    if _is_whole(statistics, trace):
+        machine = description_of(statistics["machine"])
+        stalled = np.bincount(victim * len(trace.kinds) + kind, minlength=own.size).reshape(own.shape)
+        for unit, reason in np.argwhere(stalled).tolist():
+            ending = role(tracks[unit], machine).ending
+            own[unit, reason] = _resource(machine, ending, trace.kinds[reason], "").own
+    return own[victim, kind]
 
 
 def _unrecorded(rows: Words, spent: Mapping[tuple[int, str], int], kinds: Sequence[str]) -> Words:
@@ -207,14 +217,13 @@ def _resource(machine: Description, ending: str, kind: str, by: str) -> Resource
 # ---- which instructions
 
 
-def blamed(statistics: RunStatistics, trace: Trace) -> list[Blamed]:
+def blamed(trace: Trace, found: Stalls) -> list[Blamed]:
     """The instructions with which stalls of others ended, the one that most cycles waited for first."""
-    found = stalls(statistics, trace)
     others = np.flatnonzero((found.released_by >= 0) & (found.culprit >= 0))
     what = trace.what[found.released_by[others]]
-    pairs = np.unique(np.stack([what, found.victim[others]]), axis=1) if len(others) else np.zeros((2, 0), np.int64)
+    pairs = np.unique(what.astype(np.int64) * len(found.tracks) + found.victim[others])
     cycles = np.bincount(what, found.cycles[others], len(trace.whats)).astype(np.int64)
-    victims = np.bincount(pairs[0].astype(np.int64), minlength=len(trace.whats))
+    victims = np.bincount(pairs // max(1, len(found.tracks)), minlength=len(trace.whats))
     order = np.lexsort((np.arange(len(cycles)), -cycles))
     return [
         Blamed(trace.whats[k], _layer(trace, k), int(cycles[k]), int(victims[k]))

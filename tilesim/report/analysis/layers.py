@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from tilesim.registry import description_of
-from tilesim.report.words import cause_words, kind_words, short_name
+from tilesim.report.words import BUSY_ARRAY, cause_words, kind_words, short_name
 from tilesim.statistics import EnergyStatistics, LayerEnergy, LayerStatistics, RunStatistics, UnitStatistics
 
 Cycles: TypeAlias = dict[str, float]
@@ -17,8 +17,6 @@ OTHER = "other"
 """Behind cycles of a run whose causes its machine does not tell."""
 BESIDE = "outside layers"
 """What belongs to the run and to no layer."""
-BUSY_ARRAY = "MAC array"
-"""What binds a layer that keeps its MAC arrays busy without doing MACs."""
 DEFINITIONS: Mapping[str, str] = {
     "tiles": "How many of the chip's MAC arrays it is spread over.",
     "cycles": (
@@ -124,7 +122,6 @@ def beside(statistics: RunStatistics, of_layers: Sequence[LayerRow]) -> LayerRow
 def total(statistics: RunStatistics) -> LayerRow:
     """The run as a whole, as run.json has it."""
     row, tiles = _row(statistics, statistics.get("energy"), statistics), len(mac_arrays(statistics))
-    busy = sum(layer["mac_busy_cycles"] for layer in statistics["layers"])
     return replace(
         row,
         name="run",
@@ -133,7 +130,7 @@ def total(statistics: RunStatistics) -> LayerRow:
         array_cycles=statistics["cycles"],
         of_run=1.0,
         in_use=statistics["mac_utilisation"],
-        bound_words=_bound_words(statistics["bound_by"], statistics["macs"], busy, statistics),
+        bound_words=run_bound_words(statistics),
     )
 
 
@@ -213,6 +210,12 @@ def bound_words(layer: LayerStatistics, run: RunStatistics) -> str:
     uses in such a cycle, such as ``4/256 MACs``.
     """
     return _bound_words(layer["bound_by"], layer["macs"], layer["mac_busy_cycles"], run)
+
+
+def run_bound_words(run: RunStatistics) -> str:
+    """What bounds a whole run, in the words of its layers."""
+    busy = sum(layer["mac_busy_cycles"] for layer in run["layers"])
+    return _bound_words(run["bound_by"], run["macs"], busy, run)
 
 
 def _bound_words(cause: str | None, macs: int, busy_cycles: int, run: RunStatistics) -> str:

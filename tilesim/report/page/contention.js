@@ -4,7 +4,7 @@ const ROW = 13;
 const HEADER = 18;
 const AXIS = 34;
 const GUTTER = 150;
-const FOLDED = 24; // buses of more links begin folded
+const FOLDED = 24; // buses of more links begin folded, and those that carried nothing
 const SHADING = 0.4;
 
 tilesim.section("contention", async (root, data, columns) => {
@@ -48,7 +48,7 @@ function rowsOf({ data, buses }, folded) {
 
 function heatMap(root, shown) {
   const canvas = element("canvas", { class: "heat", tabindex: "0", role: "img", "aria-label": "Links over time: arrow keys move, Enter shows the place in the timeline" });
-  const state = { canvas, shown, what: "carrying", folded: new Set(shown.buses.filter(({ links }) => links.length > FOLDED).map(({ name }) => name)), at: null };
+  const state = { canvas, shown, what: "carrying", folded: new Set(shown.buses.filter(({ links }) => links.length > FOLDED || !shown.total(links, "carrying")).map(({ name }) => name)), at: null };
   const draw = () => drawHeat(state);
   root.append(
     element("h3", {}, "Links over time"),

@@ -30,7 +30,7 @@ COLUMNS = ("kind", "resource", "cycles", "longest_start", "longest_cycles")
 
 def matrix(run: SavedRun) -> PageSection:
     """The section of who keeps whom waiting."""
-    found = blame(run.statistics, run.trace)
+    found = blame(run.statistics, run.trace, run.stalls)
     shown, place = _shown(found)
     columns: dict[str, NDArray[Any]] = {
         "victim": place[found.victim],

@@ -18,7 +18,7 @@ OWN_KINDS = {
     NOT_RECORDED: Kind("not recorded", "No span of the trace says what the run waited for."),
 }
 """Kinds of steps that are of no span."""
-PARTLY = "Of the run's {cycles:,} cycles, {unknown:,} are not on the path: {why}."
+PARTLY = "Of the run's {cycles:,} cycles, {unknown} not on the path: {why}."
 
 
 def path(run: SavedRun) -> PageSection | None:
@@ -53,4 +53,5 @@ def _note(run: SavedRun, found: CriticalPath) -> str:
     if not unknown:
         return ""
     why = "the run ended there" if run.statistics.get("end") else "the trace does not say what the run waited for"
-    return PARTLY.format(cycles=run.statistics["cycles"], unknown=unknown, why=why)
+    are = f"{unknown:,} {'is' if unknown == 1 else 'are'}"
+    return PARTLY.format(cycles=run.statistics["cycles"], unknown=are, why=why)

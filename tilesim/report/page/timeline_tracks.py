@@ -69,10 +69,10 @@ def waits(run: RunStatistics) -> Mapping[str, float]:
 
 
 def _counters(run: RunStatistics, tracks: Sequence[str], machine: Description) -> Iterator[dict[str, Any]]:
-    """MACs in use; then the bytes a cycle of each bus that carried any, the one that carried most first."""
+    """The share of MAC arrays that are busy; then the bytes a cycle of each bus that carried any, most first."""
     arrays = [place for place, track in enumerate(tracks) if is_mac_array(track, machine)]
     if any(unit["busy_cycles"] for unit in run["units"] if is_mac_array(unit["track"], machine)):
-        yield {"title": "MACs in use", "tracks": arrays, "unit": ""}
+        yield {"title": "MAC arrays busy", "tracks": arrays, "unit": ""}
     members: dict[str, list[int]] = {}
     for place, track in enumerate(tracks):
         if bus := tracks_where([track], machine, lambda role: role.bus).get(track):
