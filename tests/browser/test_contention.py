@@ -11,8 +11,10 @@ import numpy as np
 import pytest
 
 from tests.browser.conftest import Open
+from tilesim.cli import app
 from tilesim.report.analysis.contention import BINS
 from tilesim.report.analysis.spans import edges_of
+from tilesim.shipped import shipped
 from tilesim.sim.trace.trace import Trace
 
 GUTTER = 150
@@ -112,11 +114,21 @@ def test_units_of_a_kind_open(page: Any) -> None:
 def test_a_run_without_a_trace_says_how_to_get_one(open_page: Open, digits: Path, tmp_path: Path) -> None:
     from typer.testing import CliRunner
 
-    from tilesim.cli import app
-
     (tmp_path / "run.json").write_bytes((digits / "run.json").read_bytes())
     assert CliRunner().invoke(app, ["report", str(tmp_path)]).exit_code == 0
     page = open_page(tmp_path / "report.html")
     assert "--trace" in page.locator("#contention .note").text_content()
     assert page.locator("canvas.heat").count() == 0
     assert page.locator("tr.kind").count() > 5
+
+
+def test_buses_that_carried_nothing_begin_folded(open_page: Open, tmp_path: Path) -> None:
+    overlap = str(shipped("workloads") / "dual-master" / "overlap.tasm")
+    app(["run", overlap, "--rules", "observe", "--trace", "--out", str(tmp_path), "-q"], standalone_mode=False)
+    app(["report", str(tmp_path)], standalone_mode=False)
+    page = open_page(tmp_path / "report.html")
+    assert page.locator("tr[data-bus='mesh'] td").nth(6).inner_text() == "–"
+    page.locator("canvas.heat").click(position={"x": 20, "y": HEADER + 11 * ROW + HEADER / 2})
+    unfolded = page.locator("canvas.heat").bounding_box()["height"]
+    page.locator("canvas.heat").click(position={"x": 20, "y": HEADER + 11 * ROW + HEADER / 2})
+    assert page.locator("canvas.heat").bounding_box()["height"] == pytest.approx(unfolded - 20 * ROW, abs=1)

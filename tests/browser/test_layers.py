@@ -84,7 +84,7 @@ def test_a_bar_tells_where_the_cycles_went(page: Any, statistics: dict[str, Any]
     page.locator("tr[data-layer='1'] .stack").hover()
     words = page.locator("#tip").text_content()
     for cause, cycles in statistics["layers"][1]["breakdown"].items():
-        assert f"{'MACs' if cause == 'macs' else cause}: {cycles:,} (" in words
+        assert f"{'MAC array' if cause == 'macs' else cause}: {cycles:,} (" in words
 
 
 def test_definitions_stand_beside(page: Any) -> None:

@@ -90,13 +90,11 @@ def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequ
 
     if notes:
         tell(*notes, "")
-    show(summary(result.statistics, changes, samples(program, result)), "")
+    show(summary(result.statistics, changes, samples(program, result)))
     described = [_described(name, array) for name, array in zip(_names(program, result), result.outputs, strict=True)]
-    tell(*described[:LISTED])
-    if len(described) > LISTED:
-        tell(f"and {len(described) - LISTED:,} more outputs")
-    if said := trace_words(result):
-        tell(*said)
+    more = [f"and {len(described) - LISTED:,} more outputs"] if len(described) > LISTED else []
+    if after := [*described[:LISTED], *more, *trace_words(result)]:
+        tell("", *after)
 
 
 def _names(program: Program, result: Run) -> list[str]:

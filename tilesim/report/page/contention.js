@@ -289,7 +289,7 @@ function busTable(shown) {
     const busiest = links.reduce((best, link) => (shown.total([link], "carrying") > shown.total([best], "carrying") ? link : best), links[0]);
     const peak = peakOf(shown, links);
     const when = carried ? element("button", { type: "button", class: "plain", title: "Show it in the timeline", click: () => showWindow(peak.from, peak.to) }, `${number(peak.from)} to ${number(peak.to)}`) : "\u2013";
-    const cells = [name, number(links.length), number(carried), percent(carried / room), number(waited), percent(waited / room), data.links[busiest].words, percent(shown.total([busiest], "carrying") / data.cycles), when, percent(peak.share)];
+    const cells = [name, number(links.length), number(carried), percent(carried / room), number(waited), percent(waited / room), carried ? data.links[busiest].words : "\u2013", percent(shown.total([busiest], "carrying") / data.cycles), when, percent(peak.share)];
     return element("tr", { "data-bus": name }, ...cells.map((cell, k) => element("td", { class: words.has(k) ? null : "number" }, cell)));
   });
   return element("table", { class: "buses" }, element("thead", {}, element("tr", {}, ...heads.map((head, k) => element("th", { scope: "col", class: words.has(k) ? null : "number" }, head)))), element("tbody", {}, ...rows));

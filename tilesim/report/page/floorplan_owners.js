@@ -169,7 +169,7 @@ class Owners {
   }
 
   goTo(tile) {
-    this.picture.focus(this.places.parts.find((part) => part.tile === tile && part.label === "MACs"));
+    this.picture.focus(this.places.parts.find((part) => part.tile === tile && part.label === "MAC array"));
   }
 
   // ---- the same in numbers

@@ -101,7 +101,7 @@ class Picture {
     for (const part of places.parts.filter(({ label }) => label)) {
       const own = part.tile < 0 || places.detail === 2;
       const [x, y] = part.middle;
-      const isArray = part.label === "MACs";
+      const isArray = part.label === "MAC array";
       if (own) write(x, isArray ? part.y + 17 : y + 5, part.label, "small");
       if (!isArray || !places.detail) continue;
       const value = svg("text", { x, y: places.detail === 2 ? y + 15 : y + 11, class: "value" });

@@ -19,7 +19,7 @@ const TALLEST = 1050; // pixels
 const CELLS = [
   ["ring_consumer", "ring in", 86, 8, 50, 20, 0],
   ["ring_producer", "ring out", 140, 8, 50, 20, 0],
-  ["mac_array", "MACs", 80, 34, 110, 62, 0],
+  ["mac_array", "MAC array", 80, 34, 110, 62, 0],
   ["tensor", "tensor control", 80, 101, 110, 28, 0],
   ["narrow_to_wide", "\u2193", 14, 73, 27, 18, 1],
   ["wide_to_narrow", "\u2191", 45, 73, 27, 18, 1],

@@ -169,7 +169,7 @@ class Play {
       const [fill, flag] = [log.count(`${part.track}.fifo`, cycle), flagOf(part.track)];
       const raised = flag && log.count(flag, cycle) ? `\u25b8${log.count(flag, cycle)}` : "";
       if (part.track.includes(".mesh_")) write(...meshBadge(part), raised, `mesh ${meshSide(part)}`);
-      else if (part.label === "MACs") write(part.middle[0], part.middle[1] + 4, ending(log.text(part.track, cycle)), "middle at");
+      else if (part.label === "MAC array") write(part.middle[0], part.middle[1] + 4, ending(log.text(part.track, cycle)), "middle at");
       else {
         const base = part.y + part.height / 2 + 4;
         write(part.x + 3, base, SHORT[part.label] ?? part.label, "start plain");
