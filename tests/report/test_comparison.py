@@ -112,6 +112,7 @@ def test_energies_stand_beside_if_runs_have_them() -> None:
     ("change", "notes"),
     [
         ({"macs": 1_500}, ["b does 1,500 MACs, a 500: the networks are not the same"]),
+        ({"instant": ["a.send"]}, ["in b, a.send took no time: so it is on no chip"]),
         (
             {"machine": "systolic"},
             [

@@ -14,7 +14,7 @@ from tilesim.report.analysis.batching import footprint
 from tilesim.report.analysis.layers import OTHER, Cycles, arrays, computes, outside, share_of, spent
 from tilesim.report.analysis.speed import efficiency, not_efficient, speed_up
 from tilesim.report.document import SavedRun, invalid, shown
-from tilesim.report.words import end_words
+from tilesim.report.words import end_words, instant_words
 from tilesim.statistics import BatchCosts, LayerStatistics, RunStatistics
 
 SCHEMA = "tilesim.comparison/1"
@@ -357,6 +357,8 @@ def _notes(names: Sequence[str], runs: Sequence[RunStatistics], layers: Sequence
     for k, (name, run) in enumerate(zip(names, runs, strict=True)):
         if "end" in run:
             yield f"{name} {end_words(run['end'])}: its figures are those up to where it stood"
+        if instant := instant_words(run):
+            yield f"in {name}, {instant}"
         if missing := sum(layer["runs"][k] is None for layer in layers):
             yield f"{name} lacks {missing} of the {len(layers)} layers, by name and kind, that are compared"
         if run["macs"] != first["macs"]:

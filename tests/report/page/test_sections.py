@@ -146,3 +146,8 @@ def test_a_matrix_says_what_a_trace_lacks(digits_run: SavedRun) -> None:
     link = {"track": "chip.ring.link0", "busy_cycles": 0, "stall_cycles": {"credit": 7}, "idle_cycles": 0, "bytes": 0}
     note = matrix(replace(made_up(None, links=[link]), trace=trace)).data["note"]
     assert note == "The trace is of a part of the run: 7 of the 7 stalled cycles were not recorded."
+
+
+def test_a_run_that_is_on_no_chip_says_so_above_all() -> None:
+    page = report(made_up(None, instant=["a.send"]))
+    assert "as tilesim simulated them; a.send took no time: so it is on no chip</p>" in page

@@ -23,7 +23,7 @@ from tilesim.report.page.instructions import instructions
 from tilesim.report.page.matrix import matrix
 from tilesim.report.page.path import path
 from tilesim.report.page.timeline import timeline
-from tilesim.report.words import cause_words, end_words
+from tilesim.report.words import cause_words, end_words, instant_words
 from tilesim.statistics import RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
@@ -42,10 +42,10 @@ def report(run: SavedRun) -> str:
     """
     statistics = run.statistics
     title = f"{statistics['network']} on {statistics['topology']}"
+    instant = f"; {words}" if (words := instant_words(statistics)) else ""
     ended = f"; the run {end_words(statistics['end'])}" if "end" in statistics else ""
-    subtitle = (
-        f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}, as tilesim simulated them{ended}"
-    )
+    cycles = f"{statistics['cycles']:,} cycles at {format_hertz(statistics['clock_hz'])}"
+    subtitle = f"{cycles}, as tilesim simulated them{instant}{ended}"
     try:
         return page(title, subtitle, sections(run))
     except InputError as error:
