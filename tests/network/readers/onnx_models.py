@@ -11,6 +11,8 @@ import onnx
 from numpy.typing import NDArray
 from onnx import TensorProto, helper, numpy_helper
 
+from scripts.differentials.onnx_runtime import session
+
 TYPES = {np.dtype(np.int8): TensorProto.INT8, np.dtype(np.uint8): TensorProto.UINT8}
 
 
@@ -49,14 +51,8 @@ class ModelBuilder:
 
 
 def run_reference(path: Path, x: NDArray[Any]) -> NDArray[Any]:
-    import onnxruntime as ort
-
-    options = ort.SessionOptions()
-    options.intra_op_num_threads = options.inter_op_num_threads = 1
-    options.log_severity_level = 3
-    options.add_session_config_entry("session.qdqisint8allowed", "1")  # else x86 computes int8 pair graphs in float32
-    session = ort.InferenceSession(path, options, providers=["CPUExecutionProvider"])
-    return np.asarray(session.run(None, {session.get_inputs()[0].name: x})[0])
+    reference = session(path)
+    return np.asarray(reference.run(None, {reference.get_inputs()[0].name: x})[0])
 
 
 class Case:
