@@ -43,11 +43,9 @@ from tilesim.report.api import (
     save_comparison,
     save_figures,
     save_report,
-    save_sensitivity,
-    save_sweep_report,
     save_trace,
-    sensitivity,
 )
+from tilesim.report.exploration_api import save_sensitivity, save_sweep_report, sensitivity
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.signals import Signals

@@ -69,7 +69,7 @@ def command(
     word: what a doubled ring, memory or link gains in time and energy, and what it costs in area. It prints a table,
     the largest effect first, and makes a page of it that needs nothing else, not even a connection.
     """
-    from tilesim.report.api import save_sensitivity
+    from tilesim.report.exploration_api import save_sensitivity
     from tilesim.report.sensitivity import sensitivity_document
 
     path, options = out or Path(NAME), PointOptions()

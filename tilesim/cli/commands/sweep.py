@@ -96,7 +96,7 @@ def command(
     rows = _rows(asked, crew, quiet)
     left = narrowed(rows.every, asked.conditions)
     if answers.report is not None:
-        from tilesim.report.api import save_sweep_report
+        from tilesim.report.exploration_api import save_sweep_report
 
         with progress(f"writing {answers.report}", quiet):
             save_sweep_report(left, answers.report)

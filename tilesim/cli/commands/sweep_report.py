@@ -36,7 +36,7 @@ def command(
     How networks scale over tiles and what is lost on the way, maps of two keys, the Pareto front, and every point with
     its command. The page needs nothing else, not even a connection.
     """
-    from tilesim.report.api import save_sweep_report
+    from tilesim.report.exploration_api import save_sweep_report
     from tilesim.report.figures.save import must_have_matplotlib
 
     path, drawn = out or store.parent / f"{store.stem}.html", 0

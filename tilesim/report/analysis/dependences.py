@@ -20,6 +20,7 @@ class Dependences:
 
     def __init__(self, tracks: Sequence[str], said: description.Dependences) -> None:
         self._tracks = tracks
+        self._place_of = {track: place for place, track in enumerate(tracks)}
         self.started_by = self._places_of(said.started_by)
         self.taken_by = self._places_of(said.taken_by)
         self.freed_by = self._places_of(said.freed_by)
@@ -41,6 +42,8 @@ class Dependences:
 
     def _fitting(self, wanted: str, number: str) -> list[int]:
         name = wanted.replace("#-1", str(int(number or 0) - 1)).replace("#", number)
+        if "*" not in name:
+            return [self._place_of[name]] if name in self._place_of else []
         return [place for place, track in enumerate(self._tracks) if fnmatchcase(track, name)]
 
     def _last(self, wanted: str) -> list[int]:
