@@ -10,6 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from tests.networks import Weave, same
+from tests.soak import counts
 from tests.systolic.compiled import chip, exact
 from tilesim.batching import Plan, graph_of, plan
 from tilesim.errors import CapacityError
@@ -74,16 +75,21 @@ def fits(network: Network, changes: dict[str, Any], steps: Plan | None = None) -
     return True
 
 
-@settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
-@given(networks(), CHIPS, st.integers(1, 1 << 20))
-def test_every_tensor_is_the_golden_one(network: Network, changes: dict[str, Any], order: int) -> None:
-    if fits(network, changes):
-        exact(network, chip("systolic-4", changes), order=order)
+@pytest.mark.parametrize("examples", counts(EXAMPLES // 2, EXAMPLES))
+def test_every_tensor_is_the_golden_one(examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
+    @given(networks(), CHIPS, st.integers(1, 1 << 20))
+    def check(network: Network, changes: dict[str, Any], order: int) -> None:
+        if fits(network, changes):
+            exact(network, chip("systolic-4", changes), order=order)
+
+    check()
 
 
+@pytest.mark.parametrize("examples", counts(6, EXAMPLES // 3))
 @pytest.mark.parametrize("schedule", ["none", "demand", "lcm"])
-def test_several_inferences_in_the_order_of_a_plan_too(schedule: str) -> None:
-    @settings(max_examples=EXAMPLES // 3, suppress_health_check=list(HealthCheck))
+def test_several_inferences_in_the_order_of_a_plan_too(schedule: str, examples: int) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(networks(), CHIPS, st.integers(1, 9), st.integers(1, 200), st.integers(1, 1 << 20))
     def check(network: Network, changes: dict[str, Any], inferences: int, value: int, order: int) -> None:
         if not graph_of(network).layers:

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.soak import part_of
 from tests.tiled.mutate import changed, instructions, places, without
 from tilesim.shipped import shipped
 from tilesim.tiled.isa.model.program import Program
@@ -111,14 +112,14 @@ def test_hardly_any_number_can_be_changed_by_one(digits: Subject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(4))
+@pytest.mark.parametrize("share", part_of(range(4), 2))
 def test_no_instruction_can_be_left_out_on_many_tiles(kws: Subject, share: int) -> None:
     assert kws.outcome(kws.program) == "benign"
     assert set(kws.without(slice(share, None, 4)).values()) <= {"exit 2", "exit 3", "changed"}
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", range(3))
+@pytest.mark.parametrize("share", part_of(range(3), 1))
 def test_hardly_any_number_can_be_changed_by_one_on_many_tiles(kws: Subject, share: int) -> None:
     """A ninth of all numbers, in three parts."""
     tried, benign = kws.benign(share, 27)
