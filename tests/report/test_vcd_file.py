@@ -78,6 +78,8 @@ def test_it_says_what_the_log_says(chip: str, tmp_path: Path) -> None:
         else:
             texts = [signals.texts[value] if value >= 0 else "-" for value in row]
             assert dump.values(f"{name}.{kind}") == texts
+    tilesim.save_trace(run, tmp_path / "loud.VCD")
+    assert (tmp_path / "loud.VCD").read_bytes() == (tmp_path / "x.vcd").read_bytes()
     tilesim.save_trace(run, tmp_path / "x.vcd.gz")
     assert gzip.decompress((tmp_path / "x.vcd.gz").read_bytes()) == (tmp_path / "x.vcd").read_bytes()
 

@@ -107,7 +107,7 @@ def save_trace(run: AnyRun, path: Path | str, chrome: bool = False, say: Callabl
 
 def is_waveform(path: Path) -> bool:
     """Whether the name of a file asks for a state log."""
-    return path.name.endswith((".vcd", ".vcd.gz"))
+    return path.name.lower().endswith((".vcd", ".vcd.gz"))
 
 
 def _save_waveform(saved: SavedRun, signals: Signals, path: Path, say: Callable[[str], None]) -> int:
@@ -200,6 +200,6 @@ def write_page(path: Path | str, text: str) -> None:
 
 
 def _opened(path: Path) -> IO[bytes]:
-    if path.suffix == ".gz":
+    if path.suffix.lower() == ".gz":
         return cast(IO[bytes], gzip.GzipFile(path, "wb", FAST, mtime=0))
     return path.open("wb")

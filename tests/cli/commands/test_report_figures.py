@@ -69,4 +69,8 @@ def test_how_pictures_are_drawn_is_said_of_pictures(tilesim: Tilesim, run: Path,
     assert (result.exit_code, result.stderr) == (2, f"error: {said.format('--png or --png-dir')}\n")
     result = tilesim("compare", run, run, "-o", tmp_path / "page.html", "--columns", 1, "--pdf")
     assert (result.exit_code, result.stderr) == (2, f"error: {said.format('--png-dir')}\n")
+    for words in (("sweep", "report", tmp_path / "no.sqlite"), ("sensitivity", "pocket", "-t", "pocket-2x1")):
+        result = tilesim(*words, "-o", tmp_path / "page.html", "--pdf", "--columns", 1)
+        assert result.exit_code == 2
+        assert said.format("--png-dir") in result.stderr
     assert not [*tmp_path.rglob("*.html")]

@@ -28,7 +28,7 @@ def test_a_line_a_chip_marks_the_knee_and_what_is_lost() -> None:
     [found] = series(rows)
     assert lines[0] == "kws"
     assert lines[1].split() == [
-        "tiles", "cycles", "time", "speed-up", "efficiency", "bound", "by", "most", "lost", "to",
+        "tiles", "cycles", "time", "speedup", "efficiency", "bound", "by", "most", "lost", "to",
     ]  # fmt: skip
     for chip, line in zip(found.rows, lines[2:9], strict=True):
         assert line.split()[:2] == [str(chip.tiles), f"{chip.cycles:,}"]

@@ -78,6 +78,7 @@ def command(
     faults += faults_of(
         lambda: _must_be_free(path, crew.store, [model, *chips.names]), lambda: _must_be_drawable(pictures.png_dir)
     )
+    faults += pictures.unmeant(pictures.png_dir)
     if not 1 <= inferences <= MOST_RUN_INFERENCES:
         faults.append(f"--inferences must be from 1 to {MOST_RUN_INFERENCES:,}, not {inferences:,}")
     with progress(f"reading {model}", quiet):

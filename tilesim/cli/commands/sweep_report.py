@@ -41,6 +41,7 @@ def command(
 
     path, drawn = out or store.parent / f"{store.stem}.html", 0
     where = conditions.conditions(faults)
+    faults += pictures.unmeant(pictures.png_dir)
     with kept(faults):
         must_be_free(path, [store])
         if (png_dir := pictures.png_dir) is not None:

@@ -17,7 +17,7 @@ from tilesim.report.tables import folded, left, right, table
 from tilesim.report.words import cause_words
 from tilesim.units import format_seconds
 
-NUMBERS = ("tiles", "cycles", "time", "speed-up", "efficiency")
+NUMBERS = ("tiles", "cycles", "time", "speedup", "efficiency")
 
 
 def scaling_tables(rows: Sequence[Row]) -> Group | None:
