@@ -1,0 +1,1 @@
+"""A program of the rotating machine: what it is, how it is spelt, what no hardware could run."""

@@ -1,0 +1,1 @@
+"""What a program is: instructions, and everything that goes with them."""
