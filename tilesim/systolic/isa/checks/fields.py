@@ -6,24 +6,11 @@ from collections.abc import Callable, Iterator
 from math import prod
 from typing import Any
 
+from tilesim.machines.checks import RANGES, rule_faults
 from tilesim.systolic.isa.checks.footprints import SIZES
 from tilesim.systolic.isa.model import instructions as isa
 from tilesim.systolic.topology import Topology
 
-RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
-"""What an element can be."""
-ROUNDED = {"double": 3, "single": 3, "float": 3, "divide": 3}
-RULES = {
-    "scale": {**ROUNDED, "wide": 3},
-    "rescale": ROUNDED,
-    "average": {**ROUNDED, "real": 6},
-    "add": {"double": 9, "float": 3, "real": 6},
-    "multiply": {"double": 5, "float": 5, "real": 6},
-    "softmax": {"plain": 3, "aligned": 3, "fixed": 3},
-}
-"""The rules of each function that rounds, and how many numbers a scaling has: as tilesim.arithmetic has them."""
-DIVISORS = {"divide": 1, "real": 3}
-"""Where in a scaling stands the number that an average is divided by."""
 NORMALISING = 7
 """Numbers of a scaling that normalises."""
 
@@ -44,19 +31,6 @@ def _within(name: str, element: str, *values: int) -> Iterator[str]:
         yield f"{name} must be the smallest and the largest result, not {shown}"
 
 
-def _ruled(function: str, rule: str, *scalings: tuple[int, ...]) -> Iterator[str]:
-    """A rule that the function has, with scalings of the right length."""
-    rules = RULES[function]
-    if rule not in rules:
-        yield f"rule must be one of {', '.join(rules)} for {function}, not {rule!r}"
-        return
-    for scaling in scalings:
-        if len(scaling) != rules[rule]:
-            yield f"a scaling must be {rules[rule]} numbers for {function} by {rule}, not {len(scaling)}"
-        elif rule in DIVISORS and function == "average" and scaling[DIVISORS[rule]] < 1:
-            yield f"a scaling must divide by at least 1, not by {scaling[DIVISORS[rule]]}"
-
-
 def _at_most(name: str, value: int, most: int, what: str) -> Iterator[str]:
     if value > most:
         yield f"{name} must be at most {most}, {what}, not {value}"
@@ -73,7 +47,7 @@ def _multiply(op: isa.MatrixMultiply, topology: Topology) -> Iterator[str]:
 
 def _activate(op: isa.Activate, topology: Topology) -> Iterator[str]:
     yield from _at_most("columns", op.columns, topology.array.outputs, "what the array gives out")
-    yield from _ruled("scale", op.scale.rule)
+    yield from rule_faults("scale", op.scale.rule)
     yield from _within("scale.clamp", op.element, *op.scale.clamp)
     yield from _within("scale.zero_point", op.element, op.scale.zero_point)
     if op.table >= 0 and SIZES[op.element] != 1:
@@ -121,7 +95,7 @@ def _pooling(pool: isa.Pooling, window: isa.Window, element: str) -> Iterator[st
         if pool.rule or pool.scalings:
             yield f"pool.rule and pool.scalings must be empty for {pool.function}"
         return
-    yield from _ruled("average", pool.rule, *pool.scalings)
+    yield from rule_faults("average", pool.rule, *pool.scalings)
     counts = {a * b for a in rows for b in columns} - {0} if pool.inside_only else {window.kernel[0] * window.kernel[1]}
     missing = sorted(counts - {entry[0] for entry in pool.scalings if entry})
     if missing:
@@ -153,13 +127,13 @@ def _normalisation(op: isa.Normalisation, _: Topology) -> Iterator[str]:
 def _softmax(op: isa.RowSoftmax, _: Topology) -> Iterator[str]:
     yield from _alike(op.element, {"source": op.source, "destination": op.destination}, runs=True)
     yield from _within("clamp", op.element, *op.clamp)
-    yield from _ruled("softmax", op.rule, op.scaling)
+    yield from rule_faults("softmax", op.rule, op.scaling)
 
 
 def _combine(op: isa.Combine, _: Topology) -> Iterator[str]:
     yield from _alike(op.element, {"a": op.a, "b": op.b, "destination": op.destination})
     yield from _within("clamp", op.element, *op.clamp)
-    yield from _ruled(op.function, op.rule, op.scaling)
+    yield from rule_faults(op.function, op.rule, op.scaling)
 
 
 def _requantise(op: isa.Requantise, _: Topology) -> Iterator[str]:
@@ -168,7 +142,7 @@ def _requantise(op: isa.Requantise, _: Topology) -> Iterator[str]:
     here, there = _elements(op.source, op.element), _elements(op.destination, op.result)
     if here != there:
         yield f"destination must have {here} elements, as source has, not {there}"
-    yield from _ruled("rescale", op.rule)
+    yield from rule_faults("rescale", op.rule)
     yield from _within("input_zero_point", op.element, op.input_zero_point)
     yield from _within("zero_point", op.result, op.zero_point)
     yield from _within("clamp", op.result, *op.clamp)

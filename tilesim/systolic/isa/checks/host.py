@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from math import isnan, prod
 
-from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults
-from tilesim.systolic.isa.checks.fields import RANGES
+from tilesim.machines.checks import RANGES, conversion_faults, shape_faults, twice
 from tilesim.systolic.isa.checks.footprints import SIZES
 from tilesim.systolic.isa.model.program import Batching, HostTensor, Program, TensorPlace
 
@@ -23,19 +21,15 @@ def tensor_faults(program: Program) -> Iterator[str]:
         for tensor in tensors:
             for sentence in _host_faults(tensor, program.inferences):
                 yield f"{way} {tensor.name!r}: {sentence}"
-    for name in _twice(segment.name for segment in program.data):
+    for name in twice(segment.name for segment in program.data):
         yield f"data: the name {name!r} must belong to one segment"
     labels = [op.label for op in (*program.load, *program.run) if op.label]
-    for label in _twice(labels):
+    for label in twice(labels):
         yield f"{label}: a label must belong to one instruction"
     run = {op.label for op in program.run if op.label}
     for tensor_place in program.tensors:
         for sentence in _place_faults(tensor_place, program, run):
             yield f"tensor {tensor_place.name!r}: {sentence}"
-
-
-def _twice(names: Iterable[str]) -> list[str]:
-    return [name for name, count in Counter(names).items() if count > 1]
 
 
 def _host_faults(tensor: HostTensor, inferences: int) -> Iterator[str]:
@@ -51,18 +45,11 @@ def _host_faults(tensor: HostTensor, inferences: int) -> Iterator[str]:
         yield f"inference must be below {inferences}, not {tensor.inference}"
     if tensor.index < 0:
         yield f"index must be 0 or more, not {tensor.index}"
-    yield from _shape_faults(tensor)
-
-
-def _shape_faults(tensor: HostTensor | TensorPlace) -> Iterator[str]:
-    if any(size < 1 for size in tensor.shape) or prod(tensor.shape) * 2 > MOST_HOST_BYTES:
-        yield f"shape must be at least 1 each way and at most {MOST_HOST_BYTES} bytes, not {tensor.shape}"
-    elif sorted(tensor.axes) != list(range(len(tensor.shape))):
-        yield f"axes must be 0 to {len(tensor.shape) - 1} in some order, not {tensor.axes}"
+    yield from shape_faults(tensor.shape, tensor.axes)
 
 
 def _place_faults(tensor: TensorPlace, program: Program, labels: set[str]) -> Iterator[str]:
-    yield from _shape_faults(tensor)
+    yield from shape_faults(tensor.shape, tensor.axes)
     if tensor.after not in labels:
         yield f"after must be the label of an instruction of the run, not {tensor.after!r}"
     if tensor.dtype not in SIZES:
