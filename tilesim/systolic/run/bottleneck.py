@@ -12,7 +12,7 @@ from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.systolic.isa.model.instructions import MatrixMultiply, Queue, Sync
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.units.chip import Chip
-from tilesim.systolic.units.logged import Span
+from tilesim.sim.core.logged import Span
 
 USEFUL, UNUSED, INPUT, OTHER = "useful MACs", "unused MACs", "input stall", "other"
 CAUSES: Mapping[str, str] = {

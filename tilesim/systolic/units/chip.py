@@ -17,7 +17,7 @@ from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.dma import DmaEngine
 from tilesim.systolic.units.issue_queue import IssueQueue
-from tilesim.systolic.units.logged import LoggedUnit
+from tilesim.sim.core.logged import LoggedUnit
 from tilesim.systolic.units.matrix import MatrixUnit
 from tilesim.systolic.units.retirement import Retirement
 from tilesim.systolic.units.sequencer import Sequencer, Work

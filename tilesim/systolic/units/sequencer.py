@@ -14,7 +14,7 @@ from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
-from tilesim.systolic.units.logged import LoggedUnit
+from tilesim.sim.core.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 
 Work = Generator[simpy.Event, Any, None]

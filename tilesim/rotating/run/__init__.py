@@ -1,0 +1,1 @@
+"""A program run on the machine that it was made for: start, watch, count, read out."""

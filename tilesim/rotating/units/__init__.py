@@ -1,0 +1,1 @@
+"""The hardware, one unit a file."""
