@@ -17,8 +17,10 @@ ROUNDINGS = ("even", "away")
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """What an element can be."""
 _ROUNDED = {"double": 3, "single": 3, "float": 3, "divide": 3}
+_SCALED = {**_ROUNDED, "wide": 3}
 RULES = {
-    "scale": {**_ROUNDED, "wide": 3},
+    "scale": _SCALED,
+    "requantise": _SCALED,
     "rescale": _ROUNDED,
     "average": {**_ROUNDED, "real": 6},
     "add": {"double": 9, "float": 3, "real": 6},

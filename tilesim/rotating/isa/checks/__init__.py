@@ -1,0 +1,1 @@
+"""Checks of a program before it runs: fields, loops, rows, order."""
