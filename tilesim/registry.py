@@ -21,6 +21,7 @@ from tilesim.printable import unknown
 MACHINES: dict[str, str] = {
     "tiled": "tilesim.tiled.machine:Tiled",
     "systolic": "tilesim.systolic.machine:Systolic",
+    "rotating": "tilesim.rotating.machine:Rotating",
 }
 """The class of each, imported when it is asked for. The first is what a topology is read as that names no machine."""
 for _entry in entry_points(group="tilesim.machines"):

@@ -117,6 +117,7 @@ class _Writer:
 
     def out(self) -> None:
         rng, turns = self.rng, prod(self.counts)
+        data = self.data_rows() if rng.random() < 0.4 else None
         functions = [isa.Function.RAW] + [isa.Function.COMBINE] * (self.rule == "double")
         functions += [isa.Function.REQUANTISE] * (2 if self.sets else 0) + [isa.Function.LOOKUP] * self.table
         function = rng.choice(functions)
@@ -136,7 +137,7 @@ class _Writer:
         self.ops.append(
             isa.Out(
                 row=row,
-                data=self.data_rows() if rng.random() < 0.4 else None,
+                data=data,
                 function=function,
                 set=rng.choice(sorted(self.sets)) if function is isa.Function.REQUANTISE else 0,
                 outside=outside,  # type: ignore[arg-type]

@@ -100,4 +100,4 @@ def _meaning(chip: BaseModel, field: FieldInfo) -> str:
 
 
 def _choices(field: FieldInfo) -> tuple[str, ...]:
-    return get_args(field.annotation) if get_origin(field.annotation) is Literal else ()
+    return tuple(map(str, get_args(field.annotation))) if get_origin(field.annotation) is Literal else ()
