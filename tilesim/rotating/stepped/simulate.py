@@ -15,12 +15,13 @@ from tilesim.machines.host import carried, received, samples_of
 from tilesim.machines.machine import ModelResult
 from tilesim.machines.verify import ENDED, hung
 from tilesim.rotating.isa.model.instructions import Instruction
-from tilesim.rotating.isa.model.program import Program
+from tilesim.rotating.isa.model.program import HostTensor, Program
 from tilesim.rotating.layout import rows_of, values_of
 from tilesim.rotating.stepped.chip import Rams, Section, rams_of
 from tilesim.rotating.stepped.core import Span, named
 from tilesim.rotating.stepped.host import HostMemory
-from tilesim.rotating.stepped.memory import Words
+from tilesim.rotating.stepped.memory import Bytes, Words
+from tilesim.rotating.topology import Topology
 
 
 @dataclass(frozen=True)
@@ -29,8 +30,8 @@ class Outcome:
 
     ``units`` holds the cycles of each track by kind in the run section; ``hung`` names the section that can't go on,
     and there are no outputs then. ``spans`` are those of both sections, one behind the other, where they were asked
-    for. Of the run section: ``counts``, what the array did how often; ``writes``, cycle and row of each write of the output
-    unit; and for who observes ``registers``, mux-registers and accumulators at the start of each cycle.
+    for. Of the run section: ``counts``, what the array did how often; ``writes``, cycle and row of each write of the
+    output unit; and for who observes ``registers``, mux-registers and accumulators at the start of each cycle.
     """
 
     outputs: list[NDArray[Any]] = field(default_factory=list)
@@ -91,13 +92,18 @@ def _host_memory(program: Program, inputs: Sequence[NDArray[Any]]) -> HostMemory
         raise ArrayError(f"inputs must hold one sample, not {samples_of(program.inputs, inputs)}")
     row_bytes = program.topology.row_bytes
     return HostMemory(
-        [
-            rows_of(carried(tensor, array), tensor.layout, program.topology)[0]
-            for tensor, array in zip(program.inputs, inputs, strict=True)
-        ],
+        [_rows(tensor, array, program.topology) for tensor, array in zip(program.inputs, inputs, strict=True)],
         [segment.data.reshape(-1, row_bytes) for segment in program.data],
         [np.zeros((tensor.layout.rows, row_bytes), np.uint8) for tensor in program.outputs],
     )
+
+
+def _rows(tensor: HostTensor, array: NDArray[Any], topology: Topology) -> Bytes:
+    """The rows in which an input crosses the link."""
+    layout = tensor.layout
+    values = carried(tensor, array).reshape(1, layout.height, layout.width, layout.depth)
+    rows: Bytes = rows_of(values, layout, topology)[0]
+    return rows
 
 
 def _run(
