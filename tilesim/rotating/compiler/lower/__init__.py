@@ -1,0 +1,1 @@
+"""How each family of operators becomes instructions, a file each."""

@@ -1,0 +1,102 @@
+"""Convolutions and fully connected layers: rows of words go round past units that wait for their channels."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.network.graph import Network, Node
+from tilesim.network.operators import Convolution, FullyConnected
+from tilesim.rotating.compiler.call import Call, Part, Pass, Traits
+from tilesim.rotating.compiler.channels import steps_of
+from tilesim.rotating.compiler.emitter import Writer
+from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass
+from tilesim.rotating.compiler.lower.parameters import channel_parameters, scaling_of
+from tilesim.rotating.compiler.weights import skewed, weight_rows
+from tilesim.rotating.isa.model.instructions import Alu
+from tilesim.rotating.topology import Topology
+
+Mixing = Convolution | FullyConnected
+
+
+def block_steps(call: Call) -> int:
+    """Steps from block to block until all units have met all channels, of whichever row and pass they take most."""
+    used = {tuple(channel >= 0 for channel in own.made) for own in call.passes}
+    read = call.inputs[0].stripes[0].channels
+    return max(steps_of(channels, units, call.up) for channels in read for units in used)
+
+
+def kernels(call: Call) -> NDArray[Any]:
+    """The weights, (outputs, rows, columns, inputs): a fully connected layer's window is its whole map; a grouped
+    convolution has weights that are zero points.
+    """
+    op, weights = call.task.node.operator, call.task.constants[0]
+    if isinstance(op, FullyConnected):
+        return weights.reshape(len(weights), *call.task.maps[0])
+    assert isinstance(op, Convolution)
+    if op.groups == 1:
+        return weights
+    dense = np.full((*weights.shape[:3], weights.shape[3] * op.groups), op.weight_zero_point, weights.dtype)
+    each, inputs = len(weights) // op.groups, weights.shape[3]
+    for group in range(op.groups):
+        own = slice(group * each, (group + 1) * each)
+        dense[own, ..., group * inputs : (group + 1) * inputs] = weights[own]
+    return dense
+
+
+def convolution_parts(call: Call) -> list[Part]:
+    op, weights, read = call.task.node.operator, kernels(call), call.inputs[0].stripes[0].channels
+    assert isinstance(op, Mixing)
+    steps = block_steps(call)
+    parts = []
+    for own in call.passes:
+        words = skewed(weights, own.made, read, steps, call.units, call.stride, op.weight_zero_point, call.up)
+        parts.append(Part(weight_rows(words, call.topology), channel_parameters(call, own)))
+    return parts
+
+
+def lower_convolution(call: Call, writer: Writer) -> None:
+    op, window = call.task.node.operator, call.task.window
+    assert isinstance(op, Mixing)
+    call.registers(
+        writer,
+        weights=call.words(call.task.constants[0].dtype),
+        data_zero=op.input_zero_point,
+        weight_zero=op.weight_zero_point,
+        rule=scaling_of(call.task).rule,
+        zero_point=op.output_zero_point,
+        clamp=op.clamp,
+    )
+    units = call.topology.units.count
+    row = FilterRow(
+        window.kernel[1], window.dilations[1], block_steps(call), call.units.block, units, Alu.MULTIPLY_ADD
+    )
+    for number, own in enumerate(call.passes):
+        lower_pass(call, writer, number, own, row)
+
+
+def lower_pass(call: Call, writer: Writer, number: int, own: Pass, row: FilterRow) -> None:
+    """All lines of a pass."""
+    call.mask(writer, own)
+    chosen = call.fetch(writer, number)
+    lines = LinePass(call, own, row, range(call.sources[0].groups), call.places[number].row)
+    for span in call.task.window.spans:
+        lines.write(writer, span, set=chosen)
+
+
+def weighted_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:
+    """Weights that are none, or that words have no room for."""
+    tensors = [network.tensors[index] for index in node.inputs[1:]]
+    if unknown := [tensor.title for tensor in tensors if tensor.data is None]:
+        yield f"must have constant weights, not {unknown[0]}"
+    elif tensors[0].dtype.name not in ("int8", "uint8", "int16")[: topology.word_bytes + 1]:
+        yield f"must have weights that {topology.units.word_bits} bits hold, not {tensors[0].dtype}"
+
+
+OPERATORS = {
+    Convolution: Traits(convolution_parts, lower_convolution, weighted_faults, on_map=True),
+    FullyConnected: Traits(convolution_parts, lower_convolution, weighted_faults),
+}

@@ -1,0 +1,129 @@
+"""What makes each element of those in its place: of one map, or of two."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+from typing import Any
+
+import numpy as np
+
+from tilesim.network.graph import Network, Node
+from tilesim.network.operators import Add, Multiply, Rescale, Table
+from tilesim.rotating.compiler.call import Call, Part, Pass, Placed, Traits
+from tilesim.rotating.compiler.emitter import At, Index, Writer
+from tilesim.rotating.compiler.lower.parameters import one_for_all, scaling_of
+from tilesim.rotating.compiler.pairing import Pairing, pairing, swapped_scaling
+from tilesim.rotating.compiler.task import map_shape
+from tilesim.rotating.compiler.weights import table_rows
+from tilesim.rotating.isa.model.instructions import Alu, Function
+from tilesim.rotating.topology import Topology
+
+Places = tuple[Index, Index]
+"""The loops over the lines, and over the rows of each."""
+
+
+def no_parts(_call: Call) -> list[Part]:
+    return []
+
+
+def lone_parts(call: Call) -> list[Part]:
+    """The factor of a rescaling, or a table."""
+    op, none = call.task.node.operator, np.zeros((0, call.topology.row_bytes), np.uint8)
+    if isinstance(op, Table):
+        return [Part(none, table_rows(op.entries, call.topology))]
+    return [Part(none, one_for_all(call, scaling_of(call.task)))]
+
+
+def masks(call: Call) -> list[list[Pass]]:
+    """The rows of a line, those together of which the same words hold elements."""
+    return [list(alike) for _, alike in groupby(call.passes, lambda own: own.used)]
+
+
+def lower_alone(call: Call, writer: Writer) -> None:
+    op = call.task.node.operator
+    table = isinstance(op, Table)
+    if isinstance(op, Rescale):
+        scaling = scaling_of(call.task)
+        call.registers(
+            writer, data_zero=op.input_zero_point, rule=scaling.rule, zero_point=op.output_zero_point, clamp=op.clamp
+        )
+    else:
+        call.registers(writer)
+    out: dict[str, Any] = {"function": Function.LOOKUP} if table else {"function": Function.REQUANTISE}
+    out["set"] = call.fetch(writer, 0, table)
+    for alike in masks(call):
+        call.mask(writer, alike[0])
+        with writer.loop(call.output.height) as line, writer.loop(len(alike)) as row:
+            _load(call, writer, call.sources[0], alike[0], (line, row), Alu.COPY if table else Alu.ADD)
+            _out(call, writer, alike[0], (line, row), **out)
+
+
+def lower_pair(call: Call, writer: Writer) -> None:
+    op = call.task.node.operator
+    assert isinstance(op, Add | Multiply)
+    offsets = call.inputs[0].stripes[0].offset, call.inputs[1].stripes[0].offset
+    way = pairing(op, offsets, call.topology)
+    scaling = swapped_scaling(op) if way.swapped else op.scaling
+    combine = "add" if isinstance(op, Add) else "multiply"
+    call.registers(writer, rule=op.rule, clamp=op.clamp, combine=combine, scaling=scaling)
+    for alike in masks(call):
+        call.mask(writer, alike[0])
+        with writer.loop(call.output.height) as line, writer.loop(len(alike)) as row:
+            _pair(call, writer, way, alike[0], (line, row))
+
+
+def _pair(call: Call, writer: Writer, way: Pairing, own: Pass, places: Places) -> None:
+    added, other = (call.sources[1], call.sources[0]) if way.swapped else (call.sources[0], call.sources[1])
+    if way.words and call.sources[way.turned] is not added:
+        _load(call, writer, added, own, places, Alu.COPY)
+        _load(call, writer, other, own, places, Alu.NONE)
+        writer.rotate(call.topology.rotation.route(way.words))
+        _out(call, writer, own, places, function=Function.COMBINE)
+        return
+    _load(call, writer, added, own, places, Alu.NONE if way.words else Alu.COPY)
+    if way.words:
+        writer.turned(way.words, Alu.COPY)
+    row = _row(other, own, places)
+    call.wait(writer, other, row)
+    _out(call, writer, own, places, function=Function.COMBINE, data=row)
+
+
+def _row(placed: Placed, own: Pass, places: Places) -> At:
+    return At(placed.row + own.row, {places[0]: placed.groups, places[1]: 1})
+
+
+def _load(call: Call, writer: Writer, placed: Placed, own: Pass, places: Places, alu: Alu) -> None:
+    row = _row(placed, own, places)
+    call.wait(writer, placed, row)
+    writer.step(data=row, alu=alu)
+
+
+def _out(call: Call, writer: Writer, own: Pass, places: Places, **fields: Any) -> None:
+    assert call.target is not None
+    row = _row(call.target, own, places)
+    writer.out(row, outside="fill", fill=call.output.fill, clear="zero", **fields)
+
+
+def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:
+    tensors = [network.tensors[index] for index in node.inputs]
+    shapes = [map_shape(tensor.shape) for tensor in tensors if tensor.data is None]
+    made = map_shape(network.tensors[node.output].shape)
+    if not shapes:
+        yield "must read a tensor that is computed"
+    if unlike := [shape for shape in shapes if shape != made]:
+        yield f"must read computed maps of the {made} that it makes, not of {unlike[0]}"
+
+
+def table_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:
+    output, first = network.tensors[node.output], network.tensors[node.inputs[0]]
+    if output.dtype.itemsize + first.dtype.itemsize > 2:
+        yield "must work on bytes, not on int16"
+
+
+OPERATORS = {
+    Add: Traits(no_parts, lower_pair, pair_faults),
+    Multiply: Traits(no_parts, lower_pair, pair_faults),
+    Rescale: Traits(lone_parts, lower_alone),
+    Table: Traits(lone_parts, lower_alone, table_faults),
+}

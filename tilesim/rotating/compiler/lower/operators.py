@@ -1,0 +1,41 @@
+"""All operators that the chip runs, and what it can't do of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from tilesim.network.graph import Network, Node
+from tilesim.network.operators import Dequantise, Quantise, Softmax
+from tilesim.rotating.compiler.call import Traits
+from tilesim.rotating.compiler.lower import convolution, depthwise, elementwise, pool
+from tilesim.rotating.compiler.task import DTYPES, operand_indices
+from tilesim.rotating.topology import Topology
+
+OPERATORS: Mapping[type[Any], Traits] = {
+    **convolution.OPERATORS,
+    **depthwise.OPERATORS,
+    **elementwise.OPERATORS,
+    **pool.OPERATORS,
+}
+
+
+def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:
+    """Why the chip can't run a node: sentences without their subject."""
+    op, traits = node.operator, OPERATORS.get(type(node.operator))
+    if isinstance(op, Quantise | Dequantise | Softmax):
+        yield "must stand at an input or an output of the network, not between layers"
+        return
+    if traits is None:
+        yield "must be a layer that this machine knows"
+        return
+    read = [network.tensors[index] for index in operand_indices(node)]
+    stored = [*read, network.tensors[node.output]]
+    known = DTYPES[: 2 if topology.word_bytes == 1 else 3]
+    for wrong in sorted({str(tensor.dtype) for tensor in stored} - set(known)):
+        yield f"must work on {' or '.join(known)}, which words of {topology.units.word_bits} bits hold, not on {wrong}"
+    if traits.on_map and len(read[0].shape) != 4:
+        yield f"must work on a map (1, height, width, channels), not on {read[0].shape}"
+    if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
+        yield f"must work on one map or vector at a time, not on {many[0]}"
+    yield from traits.faults(network, node, topology)
