@@ -20,9 +20,9 @@ def loop_faults(name: str, ops: Sequence[Instruction], topology: Topology) -> It
     most, around, halted = topology.sequencer.loop_depth, list[int](), False
     for place, op in enumerate(ops):
         here = where(name, place, op)
-        if halted:
-            yield f"{here}: must not stand behind a halt, where nothing runs"
-            break
+        if halted and op.queue is Queue.ARRAY:
+            yield f"{here}: must not stand behind a halt, where the array does nothing"
+            return
         for sentence in _instruction(op, len(around)):
             yield f"{here}: {sentence}"
         if isinstance(op, Loop):
@@ -34,10 +34,9 @@ def loop_faults(name: str, ops: Sequence[Instruction], topology: Topology) -> It
                 around.pop()
             else:
                 yield f"{here}: must have a loop that it ends"
-        halted = isinstance(op, Halt)
-    else:
-        for place in around:
-            yield f"{where(name, place, op)}: must have an end"
+        halted |= isinstance(op, Halt)
+    for begin in around:
+        yield f"{where(name, begin, ops[begin])}: must have an end"
 
 
 def size_faults(name: str, ops: Sequence[Instruction], topology: Topology) -> Iterator[str]:
@@ -52,8 +51,8 @@ def size_faults(name: str, ops: Sequence[Instruction], topology: Topology) -> It
 def _instruction(op: Instruction, depth: int) -> Iterator[str]:
     if isinstance(op, Loop) and not 1 <= op.count <= MOST_TURNS:
         yield f"count must be 1 to {MOST_TURNS}, not {op.count}"
-    if depth and (op.queue not in (Queue.ARRAY, None) or isinstance(op, Halt)):
-        owner = f", for {op.queue.owner} has none" if op.queue not in (Queue.ARRAY, None) else ""
+    if depth and (op.queue is not Queue.ARRAY or isinstance(op, Halt)):
+        owner = f", for {op.queue.owner} has none" if op.queue and op.queue is not Queue.ARRAY else ""
         yield f"must not stand in a loop{owner}"
         return
     for field, strides in _strided(op):

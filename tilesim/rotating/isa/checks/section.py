@@ -110,7 +110,7 @@ class Section:
                 here = outside.plus(bodies[begin], count)
             elif isinstance(op, Halt):
                 break
-            elif op.queue is Queue.ARRAY or op.queue is None:
+            elif op.queue is Queue.ARRAY:
                 here = here.plus(_one(op))
         return {**bodies, -1: here}
 
