@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from tilesim.errors import CapacityError
-from tilesim.network.operators import DepthwiseConvolution
+from tilesim.network.operators import DepthwiseConvolution, Pad, Slice
 from tilesim.rotating.compiler.channels import Channels, groups_of, stretch
 from tilesim.rotating.compiler.pairing import pairing
 from tilesim.rotating.compiler.sizes import Sizes
@@ -86,7 +86,8 @@ class _Maps:
             if tensor.index not in self.of and tensor.data is None:
                 self._keep(tensor.index, 0, self._free(tensor.index, everywhere=True))
         if task.family == "rewriting":
-            self._keep(task.output.index, 0, self._free(task.output.index))
+            before = self.of[task.inputs[0].index].stripes[0].offset
+            self._keep(task.output.index, before + _begin(task), self._free(task.output.index))
         elif task.family == "mixing":
             self._mix(task)
         elif task.family == "channelwise":
@@ -165,6 +166,7 @@ class _Maps:
         """What words without an element hold: what windows that reach over edges want there, else the zero point."""
         readers = [task for task in self.sizes.tasks if any(tensor.index == index for tensor in task.inputs)]
         wanted = {pads for task in readers if (pads := task.pads) is not None}
+        wanted |= {op.value for task in self.sizes.tasks if task.output.index == index for op in _borders(task)}
         if len(wanted) > 1:
             one, other = sorted(wanted)
             raise CapacityError(
@@ -174,3 +176,15 @@ class _Maps:
         known = self.sizes.tensors[index].quantisation
         return wanted.pop() if wanted else known.zero_point if known else 0
 
+
+def _begin(task: Task) -> int:
+    """How far behind the first input what is made of it begins, so that most of it need not be rotated."""
+    op = task.node.operator
+    if isinstance(op, Pad) and len(op.before) > 2:
+        return -op.before[-2]
+    return op.begin[-2] if isinstance(op, Slice) and len(op.begin) > 2 else 0
+
+
+def _borders(task: Task) -> list[Pad]:
+    """A border is of the value of words without an element."""
+    return [task.node.operator] if isinstance(task.node.operator, Pad) else []

@@ -8,7 +8,7 @@ from typing import Any
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, Quantise, Softmax
 from tilesim.rotating.compiler.call import Traits
-from tilesim.rotating.compiler.lower import convolution, depthwise, elementwise, pool
+from tilesim.rotating.compiler.lower import convolution, depthwise, elementwise, pool, rewriting
 from tilesim.rotating.compiler.task import DTYPES, operand_indices
 from tilesim.rotating.topology import Topology
 
@@ -17,6 +17,7 @@ OPERATORS: Mapping[type[Any], Traits] = {
     **depthwise.OPERATORS,
     **elementwise.OPERATORS,
     **pool.OPERATORS,
+    **rewriting.OPERATORS,
 }
 
 
