@@ -125,26 +125,33 @@ def weight_rows(frame: Frame, w: Array, width: int) -> dict[int, Array]:
     rows: list[Array] = []
     for filters in frame.filters:
         for held in frame.channels:
+            meetings = _first_meetings(frame, filters, held)
             for r in range(height):
-                for c in range(frame.steps):
+                for met in meetings:
                     for i in range(columns):
                         s = columns - 1 - i if frame.is_up else i
-                        rows.append(_weight_row(frame, w[:, r, s], (filters, held), c, (columns, width)))
+                        rows.append(_weight_row(frame, w[:, r, s], met, (columns, width)))
     return dict(enumerate(rows, frame.weight_row))
 
 
-def _weight_row(
-    frame: Frame, w: Array, maps: tuple[Sequence[int], Sequence[int]], c: int, sizes: tuple[int, int]
-) -> Array:
-    filters, held = maps
+def _first_meetings(frame: Frame, filters: Sequence[int], held: Sequence[int]) -> list[list[tuple[int, int, int]]]:
+    """Of each step: PU block, filter and channel, where they meet for the first time."""
+    known: set[tuple[int, int]] = set()
+    steps = []
+    for c in range(frame.steps):
+        pairs = [(g, f, held[frame.met(g, c)]) for g, f in enumerate(filters)]
+        steps.append([met for met in pairs if NOBODY not in met[1:] and (met[0], met[2]) not in known])
+        known.update((g, channel) for g, _, channel in pairs)
+    return steps
+
+
+def _weight_row(frame: Frame, w: Array, met: list[tuple[int, int, int]], sizes: tuple[int, int]) -> Array:
     columns, width = sizes
     row = np.zeros(frame.units, np.int64)
-    for g, f in enumerate(filters):
-        channel = held[frame.met(g, c)]
-        earlier = [held[frame.met(g, before)] for before in range(c)]
-        if NOBODY not in {f, channel} and channel not in earlier:
-            places = frame.out_offset(columns) + g * frame.block + frame.stride * np.arange(width)
-            row[places % frame.units] = w[f, channel]
+    if met:
+        g, f, channel = np.array(met).T
+        places = frame.out_offset(columns) + g[:, None] * frame.block + frame.stride * np.arange(width)
+        row[places % frame.units] = w[f, channel][:, None]
     return row
 
 
