@@ -83,7 +83,7 @@ def test_options_that_mean_nothing_to_it_are_refused_together(folder: Path) -> N
 
 def test_a_machine_that_nobody_registered_is_named(tmp_path: Path) -> None:
     (tmp_path / "nothing.yaml").write_text(CHIP)
-    with pytest.raises(tilesim.ConfigError, match="machine must be 'tiled' or 'systolic', not 'null'"):
+    with pytest.raises(tilesim.ConfigError, match="machine must be 'tiled' or 'systolic' or 'rotating', not 'null'"):
         tilesim.load_topology(tmp_path / "nothing.yaml")
     (tmp_path / "nothing.tasm").write_text(".tasm 1\n.program name=x\n.chip machine=null name=nothing\n")
     with pytest.raises(tilesim.ProgramError, match=r"nothing.tasm: .chip machine must be a machine that there is, not"):
@@ -119,7 +119,7 @@ REFUSED: dict[str, tuple[tuple[str, ...], str]] = {
     "cache": (("cache", "pocket", "-t", "nothing.yaml"), "keep parameters in tiles, such as edge-4x4"),
     "batch": (("batch", "pocket", "-t", "nothing.yaml"), "run batches, such as tpu-v1"),
     "check": (("check", "pocket", "-t", "nothing.yaml"), "prove programs before they run, such as edge-4x4"),
-    "verify": (("verify", "pocket", "-t", "nothing.yaml"), "be run on a second model, such as edge-4x4"),
+    "verify": (("verify", "pocket", "-t", "nothing.yaml"), "be run on a second model, such as edge-4x4 or nnu-1024"),
 }
 
 

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tests.rotating.programs import PROLOGUE, Bare, sending_cycles
 from tilesim.rotating import stepped
 from tilesim.rotating.isa.model.program import Program
+from tilesim.rotating.run.simulate import simulate
 from tilesim.run import Run
 
 Array = NDArray[Any]
@@ -69,7 +70,11 @@ def _stepped(program: Program, inputs: Sequence[Array] = ()) -> Result:
     return Result(outcome.outputs, outcome.cycles, outcome.units)
 
 
-MODELS: dict[str, Model] = {"stepped": _stepped}
+def _simulated(program: Program, inputs: Sequence[Array] = ()) -> Result:
+    return of_run(simulate(program, inputs))
+
+
+MODELS: dict[str, Model] = {"stepped": _stepped, "simulated": _simulated}
 
 on_all_models = pytest.mark.parametrize("model", MODELS.values(), ids=MODELS)
 

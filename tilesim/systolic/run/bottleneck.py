@@ -8,11 +8,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
+from tilesim.sim.core.logged import Span
 from tilesim.sim.core.unit import BUSY, Reason
 from tilesim.systolic.isa.model.instructions import MatrixMultiply, Queue, Sync
 from tilesim.systolic.isa.model.program import Program
 from tilesim.systolic.units.chip import Chip
-from tilesim.sim.core.logged import Span
 
 USEFUL, UNUSED, INPUT, OTHER = "useful MACs", "unused MACs", "input stall", "other"
 CAUSES: Mapping[str, str] = {

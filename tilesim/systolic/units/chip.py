@@ -9,6 +9,7 @@ from simpy.core import StopSimulation
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.logged import LoggedUnit
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.sim.trace.recorder import Recorder, listener
 from tilesim.sim.trace.state_log import StateLog
@@ -17,7 +18,6 @@ from tilesim.systolic.topology import Topology
 from tilesim.systolic.units.data import Data
 from tilesim.systolic.units.dma import DmaEngine
 from tilesim.systolic.units.issue_queue import IssueQueue
-from tilesim.sim.core.logged import LoggedUnit
 from tilesim.systolic.units.matrix import MatrixUnit
 from tilesim.systolic.units.retirement import Retirement
 from tilesim.systolic.units.sequencer import Sequencer, Work

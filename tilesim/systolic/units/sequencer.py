@@ -9,12 +9,12 @@ import simpy
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
+from tilesim.sim.core.logged import LoggedUnit
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.sim.trace.recorder import Waker
 from tilesim.systolic.isa.encoding import length_bytes
 from tilesim.systolic.isa.model.instructions import Halt, Instruction, Nop, Queue, Sync
 from tilesim.systolic.topology import Topology
-from tilesim.sim.core.logged import LoggedUnit
 from tilesim.systolic.units.retirement import Retirement
 
 Work = Generator[simpy.Event, Any, None]
