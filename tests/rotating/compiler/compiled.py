@@ -53,11 +53,12 @@ def compare(network: Network, found: Interpreter, expected: dict[int, Array]) ->
     for index, tensor in found.tensors.items():
         np.testing.assert_array_equal(tensor, expected[index].reshape(tensor.shape), network.tensors[index].name)
     before = {node.output: node.inputs[0] for node in network.nodes if node.kind in ("dequantise", "softmax")}
-    for number, index in enumerate(network.outputs):
+    for number, output in enumerate(network.outputs):
+        index = output
         while index in before:
             index = before[index]
-        output = found.output(number)
-        np.testing.assert_array_equal(output, expected[index].reshape(output.shape))
+        values = found.output(number)
+        np.testing.assert_array_equal(values, expected[index].reshape(values.shape))
 
 
 def exact(network: Network, topology: Topology, seed: int = 1) -> tuple[Program, Interpreter]:

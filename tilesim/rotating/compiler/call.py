@@ -100,7 +100,7 @@ class Call:
     target: Placed | None = None
     sets: Iterator[int] = field(default_factory=lambda: cycle((0, 1)))
     """The sets into which parameters are fetched, in turn."""
-    begun: Callable[[int], None] = lambda number: None
+    begun: Callable[[int], None] = lambda _number: None
     """Is told when a pass begins."""
 
     @property
@@ -178,8 +178,9 @@ class Call:
         assert self.target is not None
         row = self.target.at(line, {lines: self.target.groups}).plus(own.row)
         place = Place(self.parts, own.slot) if self.stride > 1 else None
-        outside = {"outside": "fill", "fill": self.output.fill} if own.slot == 0 else {}
-        writer.out(row, place=place, clear="zero", **outside, **fields)
+        if own.slot == 0:
+            fields |= {"outside": "fill", "fill": self.output.fill}
+        writer.out(row, place=place, clear="zero", **fields)
 
     def wait(self, writer: Writer, source: Placed, row: At) -> None:
         """Hold the array until a row of an input has come."""
@@ -195,5 +196,5 @@ class Traits:
 
     parts: Callable[[Call], Sequence[Part]]
     lower: Callable[[Call, Writer], None]
-    faults: Callable[[Network, Node, Topology], Iterator[str]] = lambda network, node, topology: iter(())
+    faults: Callable[[Network, Node, Topology], Iterator[str]] = lambda *_: iter(())
     on_map: bool = False

@@ -52,7 +52,9 @@ def compile_network(network: Network, topology: Topology, say: Say = silent) -> 
 def _check_chip(topology: Topology) -> None:
     """What no program of the compiler is for."""
     if topology.units.segments > 1:
-        raise CapacityError(f"{topology.name}: units.segments must be 1 for the compiler, not {topology.units.segments}")
+        raise CapacityError(
+            f"{topology.name}: units.segments must be 1 for the compiler, not {topology.units.segments}"
+        )
     if topology.weight_ram.shape != "rows":
         raise CapacityError(f"{topology.name}: weight_ram.shape must be rows for the compiler, not half_rows")
 

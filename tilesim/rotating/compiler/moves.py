@@ -22,7 +22,7 @@ class Words(NamedTuple):
     offset: int
     block: int
     stride: int
-    count: int
+    words: int
     blocks: int
 
 

@@ -1,7 +1,7 @@
 """Factors as the output unit has room for them: a multiplier of 32 bits and a shift of 8.
 
-The rule ``wide`` has a factor of 64 bits. What it makes of sums rises with them, so it is known by the least sum of each
-result: a factor of another rule with the same ones gives the same results.
+The rule ``wide`` has a factor of 64 bits. What it makes of sums rises with them, so it is known by the least sum of
+each result: a factor of another rule with the same ones gives the same results.
 """
 
 from __future__ import annotations

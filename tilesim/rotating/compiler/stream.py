@@ -19,6 +19,7 @@ from tilesim.rotating.compiler.lower.operators import OPERATORS
 from tilesim.rotating.compiler.plan import RowPlan, tasks_of
 from tilesim.rotating.compiler.rows import allocated, lifetimes
 from tilesim.rotating.compiler.streaming import Residence, reside
+from tilesim.rotating.compiler.weights import Rows
 from tilesim.rotating.isa.model.instructions import (
     Counter,
     Halt,
@@ -66,12 +67,12 @@ class Stream:
             calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts))
         parts_of = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
         firsts = [sum(map(len, parts_of[:number])) for number in range(len(calls))]
-        parts = [part for own in parts_of for part in own]
-        residence = reside([part.rows for part in parts], topology.weight_ram.rows, name)
+        everything = [part for own in parts_of for part in own]
+        residence = reside([part.rows for part in everything], topology.weight_ram.rows, name)
         leave = {sink.stored.index for sink in plan.sinks}
         rows = allocated(name, lifetimes(tasks, layouts.of, leave), topology)
         placed = {index: Placed(layouts.of[index], row) for index, row in rows.items()}
-        return cls(plan, topology, calls, parts, firsts, residence, placed, Writer(topology))
+        return cls(plan, topology, calls, everything, firsts, residence, placed, Writer(topology))
 
     @property
     def arriving(self) -> list[tuple[ReadHostMemory, int | None]]:
@@ -99,9 +100,7 @@ class Stream:
         for number, source in enumerate(self.plan.sources):
             placed = self.placed.get(source.stored.index)
             if placed is not None:
-                yield ReadHostMemory(
-                    label=f"input{number}", tensor=number, rows=placed.layout.rows, row=placed.row
-                )
+                yield ReadHostMemory(label=f"input{number}", tensor=number, rows=placed.layout.rows, row=placed.row)
 
     def write(self) -> None:
         """The array's instructions."""
@@ -211,11 +210,12 @@ class Stream:
             segments.append(DataSegment(name, np.concatenate(rows).reshape(-1)))
         return tuple(segments)
 
-    def _rows(self, held: int | Tensor) -> np.ndarray[tuple[int, ...], np.dtype[np.uint8]]:
+    def _rows(self, held: int | Tensor) -> Rows:
         if isinstance(held, int):
             return self.parts[held].data
         layout = self.placed[held.index].layout
         assert held.data is not None
         shape = (1, layout.height, layout.width, layout.depth)
         data = held.data.reshape((1,) * (4 - held.data.ndim) + held.data.shape)
-        return rows_of(np.broadcast_to(data, shape), layout, self.topology)[0]
+        rows: Rows = rows_of(np.broadcast_to(data, shape), layout, self.topology)[0]
+        return rows

@@ -1,4 +1,4 @@
-"""Where rows of weights and parameters stand: from the start, if there is room; else they come while others are used."""
+"""Where rows of weights and parameters stand: from the start, if there is room; else they come during the run."""
 
 from __future__ import annotations
 

@@ -25,7 +25,14 @@ def in_frame(values: Words, units: Stripe) -> Words:
 
 
 def skewed(
-    weights: Words, made: Channels, read: Sequence[Channels], steps: int, units: Stripe, stride: int, zero: int, up: bool
+    weights: Words,
+    made: Channels,
+    read: Sequence[Channels],
+    steps: int,
+    units: Stripe,
+    zero: int,
+    stride: int,
+    up: bool,
 ) -> Words:
     """The weight rows of a pass, (groups, filter rows, steps, columns, units): units of block b work on channel
     ``made[b]``, on which each channel of the ``read`` rows bears once.
@@ -33,6 +40,7 @@ def skewed(
     Args:
         weights: (outputs, rows, columns, inputs).
         units: the blocks of units and where they stand.
+        zero: what makes products zero.
         stride: from one output to the next, in words.
     """
     columns = weights.shape[2]

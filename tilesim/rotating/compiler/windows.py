@@ -11,12 +11,15 @@ from tilesim.network.operators.windows import output_size
 
 
 class Span(NamedTuple):
-    """``count`` output lines from ``line`` on, for which the filter rows ``first`` up to ``end`` lie in the map."""
+    """``lines`` output lines from ``line`` on, for which the filter rows ``first`` up to ``end`` lie in the map."""
 
     line: int
-    count: int
+    lines: int
     first: int
     end: int
+
+
+NO_PADDING = Padding()
 
 
 @dataclass(frozen=True)
@@ -26,7 +29,7 @@ class Window:
     size: tuple[int, int]
     kernel: tuple[int, int] = (1, 1)
     strides: tuple[int, int] = (1, 1)
-    padding: Padding = Padding()
+    padding: Padding = NO_PADDING
     dilations: tuple[int, int] = (1, 1)
 
     @property
@@ -53,7 +56,7 @@ class Window:
     @property
     def visits(self) -> int:
         """Pairs of an output line and a filter row in the map."""
-        return sum(span.count * (span.end - span.first) for span in self.spans)
+        return sum(span.lines * (span.end - span.first) for span in self.spans)
 
     def _inside(self, line: int) -> tuple[int, int]:
         first = line * self.strides[0] - self.padding.top

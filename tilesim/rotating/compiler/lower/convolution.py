@@ -53,7 +53,7 @@ def convolution_parts(call: Call) -> list[Part]:
     steps = block_steps(call)
     parts = []
     for own in call.passes:
-        words = skewed(weights, own.made, read, steps, call.units, call.stride, op.weight_zero_point, call.up)
+        words = skewed(weights, own.made, read, steps, call.units, op.weight_zero_point, call.stride, call.up)
         parts.append(Part(weight_rows(words, call.topology), channel_parameters(call, own)))
     return parts
 
@@ -71,9 +71,7 @@ def lower_convolution(call: Call, writer: Writer) -> None:
         clamp=op.clamp,
     )
     units = call.topology.units.count
-    row = FilterRow(
-        window.kernel[1], window.dilations[1], block_steps(call), call.units.block, units, Alu.MULTIPLY_ADD
-    )
+    row = FilterRow(window.kernel[1], window.dilations[1], block_steps(call), call.units.block, units, Alu.MULTIPLY_ADD)
     for number, own in enumerate(call.passes):
         lower_pass(call, writer, number, own, row)
 

@@ -51,8 +51,8 @@ class FilterRow:
 
 @dataclass(frozen=True)
 class LinePass:
-    """A pass over all lines: ``groups`` are the rows of a line that it reads, ``weights`` is where its rows begin, if it
-    has any. ``first``: what the ALUs do with the very first row of a window.
+    """A pass over all lines: ``groups`` are the rows of a line that it reads, ``weights`` is where its rows begin, if
+    it has any. ``first``: what the ALUs do with the very first row of a window.
     """
 
     call: Call
@@ -64,7 +64,7 @@ class LinePass:
 
     def write(self, writer: Writer, span: Span, **out: object) -> None:
         """Some lines, and an out for each."""
-        with writer.loop(span.count) as line:
+        with writer.loop(span.lines) as line:
             top = span.line * self.call.task.window.strides[0] - self.call.task.window.padding.top
             source = self.call.sources[0]
             down = {line: self.call.task.window.strides[0] * source.groups}

@@ -57,4 +57,3 @@ def one_for_all(call: Call, scaling: Scaling) -> Rows:
     blocks = call.topology.units.count // call.units.block
     factors = [np.broadcast_to(factor, blocks) for factor in scaling[1:]]
     return of_blocks(call, np.zeros(blocks, np.int32), *factors)
-

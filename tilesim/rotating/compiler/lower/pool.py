@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
+from itertools import groupby, pairwise
 from typing import TypeAlias
 
 import numpy as np
@@ -48,15 +48,15 @@ def stretches(call: Call) -> list[tuple[Counts, list[Span]]]:
     if not isinstance(op, AveragePool):
         return [((), window.spans)]
     counts = [tuple(row) for row in op.counts(*window.size).tolist()]
-    ends = {line for span in window.spans for line in (span.line, span.line + span.count)}
+    ends = {line for span in window.spans for line in (span.line, span.line + span.lines)}
     made: list[tuple[Counts, list[Span]]] = []
     for own, lines in groupby(range(len(counts)), counts.__getitem__):
         first, *others = lines
         end = first + len(others) + 1
         cuts = sorted({first, end, *(cut for cut in ends if first < cut < end)})
         spans = []
-        for start, stop in zip(cuts, cuts[1:], strict=False):
-            around = next(span for span in window.spans if span.line <= start < span.line + span.count)
+        for start, stop in pairwise(cuts):
+            around = next(span for span in window.spans if span.line <= start < span.line + span.lines)
             spans.append(Span(start, stop - start, around.first, around.end))
         made.append((own, spans))
     return made
@@ -90,7 +90,7 @@ def lower_pool(call: Call, writer: Writer) -> None:
                 lines.write(writer, span, set=chosen)
 
 
-def pool_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:
+def pool_faults(_network: Network, node: Node, _topology: Topology) -> Iterator[str]:
     op = node.operator
     if isinstance(op, AveragePool) and op.rule == "real":
         yield "must be averages of sums of integers, not of reals"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,10 +23,10 @@ RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(1 << 15), (1 << 15
 
 
 class Stretch(NamedTuple):
-    """``count`` lines from ``line`` on that are made alike: from lines of the inputs that rise by ``rises``."""
+    """``lines`` lines from ``line`` on that are made alike: from lines of the inputs that rise by ``rises``."""
 
     line: int
-    count: int
+    lines: int
     made: LineMoves
     rises: tuple[int, ...]
 
@@ -53,10 +53,10 @@ def stretches(copying: Copying, row: int) -> list[Stretch]:
         moves = copying.row(line, row)
         last = made[-1] if made else None
         if last is not None and last.made.moves == moves.moves:
-            before = [a + (last.count - 1) * b for a, b in zip(last.made.lines, last.rises, strict=True)]
+            before = [a + (last.lines - 1) * b for a, b in zip(last.made.lines, last.rises, strict=True)]
             rises = tuple(now - then for now, then in zip(moves.lines, before, strict=True))
-            if last.count == 1 or rises == last.rises:
-                made[-1] = last._replace(count=last.count + 1, rises=rises)
+            if last.lines == 1 or rises == last.rises:
+                made[-1] = last._replace(lines=last.lines + 1, rises=rises)
                 continue
         made.append(Stretch(line, 1, moves, (0,) * len(moves.lines)))
     return made
@@ -96,12 +96,13 @@ def _move(
 ) -> None:  # fmt: skip
     assert call.target is not None
     move, number = read
-    writer.write(Mask, **mask._asdict())
-    with writer.loop(stretch.count) as line:
+    offset, block, stride, count, blocks = mask
+    writer.write(Mask, offset=offset, block=block, stride=stride, count=count, blocks=blocks)
+    with writer.loop(stretch.lines) as line:
         if move is not None:
             _load(call, writer, move, stretch, number, line)
         target = call.target.at(stretch.line, {line: call.target.groups}).plus(row)
-        outside = {"outside": "fill", "fill": call.output.fill} if first else {}
+        outside: dict[str, Any] = {"outside": "fill", "fill": call.output.fill} if first else {}
         writer.out(target, function=Function.REQUANTISE, set=chosen, clear="zero", **outside)
 
 
