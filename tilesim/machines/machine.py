@@ -16,11 +16,13 @@ from tilesim.batching.document import WeightSupply
 from tilesim.cache_document import CacheDocument
 from tilesim.machines.description import Description
 from tilesim.machines.instructions import Explanation
+from tilesim.machines.motion import Motion
 from tilesim.machines.options import CompileOptions, RunOptions, Say
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.run import Run
+from tilesim.sim.trace.trace import Trace
 from tilesim.units import format_hertz
 
 if TYPE_CHECKING:
@@ -271,6 +273,18 @@ class Explains(Machine[T, P]):
     @abstractmethod
     def explain(self, program: P) -> Sequence[Explanation]:
         """What each instruction of a sound program's ``run`` does."""
+
+
+class MovesWords(Machine[T, P]):
+    """Has units in lock step, past which rows of words move."""
+
+    can: ClassVar[str] = "show words that move past units"
+
+    @abstractmethod
+    def motion(self, program: P, trace: Trace | None) -> Motion:
+        """Which word was in which unit when, in ``run`` of a sound program, as far as it came; without a ``trace`` that
+        has all of the array's cycles, without the cycles in which slots waited.
+        """
 
 
 class SecondModel(Machine[T, P]):

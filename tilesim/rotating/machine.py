@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.machines.instructions import Explanation
-from tilesim.machines.machine import Array, Describes, Explains, ModelResult, SecondModel
+from tilesim.machines.machine import Array, Describes, Explains, ModelResult, MovesWords, SecondModel
+from tilesim.machines.motion import Motion
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.network.graph import Network
 from tilesim.rotating.description import DESCRIPTION
@@ -15,6 +16,7 @@ from tilesim.rotating.isa.model.program import Program
 from tilesim.rotating.peak_bytes import peak_bytes
 from tilesim.rotating.topology import Topology
 from tilesim.run import Run
+from tilesim.sim.trace.trace import Trace
 from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
@@ -31,6 +33,7 @@ RUN_TIME_KEYS = frozenset(
 class Rotating(
     Describes[Topology, Program],
     Explains[Topology, Program],
+    MovesWords[Topology, Program],
     SecondModel[Topology, Program],
 ):
     """Processing units in lock step, past which rows of words rotate."""
@@ -83,6 +86,11 @@ class Rotating(
         from tilesim.rotating.explanations import explanations
 
         return explanations(program)
+
+    def motion(self, program: Program, trace: Trace | None) -> Motion:
+        from tilesim.rotating.motion import motion
+
+        return motion(program, trace)
 
     def step(self, program: Program, inputs: Sequence[Array], trace: bool) -> ModelResult:
         from tilesim.rotating.stepped.simulate import step
