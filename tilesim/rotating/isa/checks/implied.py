@@ -53,6 +53,5 @@ def _awaited(section: Section, register: int | None) -> tuple[Ints, Ints]:
     takers = (it for it in touched if isinstance(it[0].op, Out) and it[1].writes and register in needed(it[0].op))
     makers = (it for it in touched if isinstance(it[0].op, Parameters) and fetched(it[0].op) == register)
     outs, made = Instances.joined(instances(takers)), Instances.joined(instances(makers))
-    if not made.issued.size:
-        return outs.issued[:0], outs.outs[:0]
-    return made.issued[np.searchsorted(made.issued, outs.issued) - 1], outs.outs + 1
+    last = np.searchsorted(made.issued, outs.issued) - 1
+    return made.issued[last[last >= 0]], outs.outs[last >= 0] + 1
