@@ -23,6 +23,10 @@ FUNCTIONS: Mapping[str, Function] = {
     "softmax_aligned": softmax_aligned,
     "softmax_fixed": softmax_fixed,
 }
+SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned", "fixed": "softmax_fixed"}
+"""The function of each rule of a softmax."""
+SCALING_NUMBERS = 5
+"""Of a function's scaling."""
 WIDE = ("softmax_fixed",)
 """Of these the first two numbers are the halves of the input's scale in float64; of the others they are the input's and
 the output's scale in float32.

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
+from tilesim.arithmetic.classify import FUNCTIONS, SCALING_NUMBERS
 from tilesim.arithmetic.table import ENTRIES
 from tilesim.machines.program import HostTensor
 from tilesim.printable import unknown
@@ -78,3 +79,11 @@ def shape_faults(shape: tuple[int, ...], axes: tuple[int, ...]) -> Iterator[str]
 def twice(names: Iterable[str]) -> list[str]:
     """The names that several have."""
     return [name for name, count in Counter(names).items() if count > 1]
+
+
+def function_faults(function: str, scaling: Sequence[int]) -> Iterator[str]:
+    """What is wrong with what the host, or a classifier, computes of an output."""
+    if function and function not in FUNCTIONS:
+        yield f"function {unknown(function, FUNCTIONS, 'a function of the classifier')}"
+    elif len(scaling) != (wanted := SCALING_NUMBERS if function else 0):
+        yield f"scaling must hold {wanted} numbers, not {len(scaling)}"

@@ -88,8 +88,8 @@ DESCRIPTION = Description(
     peaks=(PeakRate("all units", ("units.count",)),),
     bandwidths=(
         PeakRate(
-            "weight RAM, a row a cycle", ("row_bytes",), byte="byte read from the weight RAM",
-            actions=("weight_memory_read",),
+            "a row a cycle of one RAM", ("row_bytes",), byte="byte read from the RAMs",
+            actions=("buffer_read",),
         ),
         PeakRate("the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"),
     ),

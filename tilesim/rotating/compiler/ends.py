@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import groupby
 
-from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, host_fields
+from tilesim.arithmetic.classify import SOFTMAX_FUNCTIONS, classify_scaling
+from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.rotating.compiler.call import Placed
+from tilesim.rotating.compiler.plan import RowOutput
 from tilesim.rotating.isa.model.instructions import (
     Counter,
     End,
@@ -22,9 +25,15 @@ from tilesim.rotating.isa.model.program import HostTensor, Layout
 from tilesim.rotating.topology import RAW_ROWS
 
 
-def host_tensor(end: NetworkInput | NetworkOutput, layout: Layout) -> HostTensor:
-    """How the host presents an input, or takes an output."""
-    return HostTensor(**host_fields(end), element=end.stored.dtype.name, layout=layout)
+def host_tensor(end: NetworkInput | RowOutput, layout: Layout) -> HostTensor:
+    """How the host presents an input, or takes an output, of which it may compute a softmax and look that up."""
+    tensor = HostTensor(**host_fields(end), element=end.stored.dtype.name, layout=layout)
+    if not isinstance(end, RowOutput) or end.softmax is None:
+        return tensor
+    op = end.softmax
+    function = SOFTMAX_FUNCTIONS[op.rule]
+    scaling = classify_scaling(function, (op.input_scale, op.output_scale), op.output_zero_point, op.clamp)
+    return replace(tensor, function=function, scaling=scaling, lookup=end.lookup)
 
 
 def written_rows(instructions: Sequence[Instruction]) -> list[int]:

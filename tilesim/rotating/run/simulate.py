@@ -10,18 +10,17 @@ from numpy.typing import NDArray
 from tilesim.errors import ProgramError, RunError, refuse
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
-from tilesim.machines.host import carried, received, samples_of
+from tilesim.machines.host import samples_of
 from tilesim.machines.options import RunOptions
+from tilesim.rotating.host import output_of_rows, rows_of_input
 from tilesim.rotating.isa.checks.program import faults
 from tilesim.rotating.isa.model.instructions import End, Instruction, Loop
 from tilesim.rotating.isa.model.program import Program
-from tilesim.rotating.layout import rows_of, values_of
 from tilesim.rotating.run import hang, state_log, statistics
 from tilesim.rotating.run.tensor_probe import TensorProbe
 from tilesim.rotating.units.chip import Chip
 from tilesim.rotating.units.host_memory import HostMemory
 from tilesim.run import Run
-from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource, WakeupSources
 
@@ -58,7 +57,10 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     options.on_start(frame.look_at(program, lambda: chip.section, [chip.array.unit]))
     with frame.keeping(lambda error: _stopped(program, chip, error)):
         load_cycles, cycles = _sections(program, chip, host, held)
-    outputs = outputs_of(program, host.outputs)
+    outputs = [
+        output_of_rows(tensor, rows, program.topology)
+        for tensor, rows in zip(program.outputs, host.outputs, strict=True)
+    ]
     trace = frame.trace_of(program, chip.recorder, WAKEUP_SOURCES)
     return Run(
         outputs=outputs,
@@ -83,20 +85,10 @@ def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
 
 def host_memory_of(program: Program, inputs: Sequence[Array]) -> HostMemory:
     """What the host holds: inputs as the rows that cross its link. Raises ArrayError."""
-    samples, topology = samples_of(program.inputs, inputs), program.topology
-    rows: list[Bytes] = []
-    for tensor, array in zip(program.inputs, inputs, strict=True):
-        layout, values = tensor.layout, carried(tensor, array)
-        rows.append(rows_of(values.reshape(samples, layout.height, layout.width, layout.depth), layout, topology))
+    samples_of(program.inputs, inputs)
+    topology = program.topology
+    rows = [rows_of_input(tensor, array, topology) for tensor, array in zip(program.inputs, inputs, strict=True)]
     return HostMemory(rows, program.data, [tensor.layout.rows for tensor in program.outputs], topology.row_bytes)
-
-
-def outputs_of(program: Program, rows: Sequence[Bytes]) -> list[Array]:
-    """The model's outputs, from the rows that the host has received."""
-    return [
-        received(tensor, values_of(come, tensor.layout, program.topology, tensor.carried).reshape(len(come), -1))
-        for tensor, come in zip(program.outputs, rows, strict=True)
-    ]
 
 
 def _sections(program: Program, chip: Chip, host: HostMemory, held: Holds) -> tuple[int, range]:

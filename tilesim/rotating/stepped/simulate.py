@@ -11,17 +11,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError
-from tilesim.machines.host import carried, received, samples_of
+from tilesim.machines.host import samples_of
 from tilesim.machines.machine import ModelResult
 from tilesim.machines.verify import ENDED, hung
+from tilesim.rotating.host import output_of_rows, rows_of_input
 from tilesim.rotating.isa.model.instructions import Instruction
-from tilesim.rotating.isa.model.program import HostTensor, Program
-from tilesim.rotating.layout import rows_of, values_of
+from tilesim.rotating.isa.model.program import Program
 from tilesim.rotating.stepped.chip import Rams, Section, rams_of
 from tilesim.rotating.stepped.core import Span, named
 from tilesim.rotating.stepped.host import HostMemory
-from tilesim.rotating.stepped.memory import Bytes, Words
-from tilesim.rotating.topology import Topology
+from tilesim.rotating.stepped.memory import Words
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def simulate(program: Program, inputs: Sequence[NDArray[Any]], trace: bool = Fal
         return Outcome(load_cycles=load_cycles, hung="run")
     return Outcome(
         outputs=[
-            received(tensor, values_of(rows[None], tensor.layout, topology, tensor.carried))
+            output_of_rows(tensor, rows[None], topology)
             for tensor, rows in zip(program.outputs, host.outputs, strict=True)
         ],
         cycles=section.cycles,
@@ -92,18 +91,13 @@ def _host_memory(program: Program, inputs: Sequence[NDArray[Any]]) -> HostMemory
         raise ArrayError(f"inputs must hold one sample, not {samples_of(program.inputs, inputs)}")
     row_bytes = program.topology.row_bytes
     return HostMemory(
-        [_rows(tensor, array, program.topology) for tensor, array in zip(program.inputs, inputs, strict=True)],
+        [
+            rows_of_input(tensor, array, program.topology)[0]
+            for tensor, array in zip(program.inputs, inputs, strict=True)
+        ],
         [segment.data.reshape(-1, row_bytes) for segment in program.data],
         [np.zeros((tensor.layout.rows, row_bytes), np.uint8) for tensor in program.outputs],
     )
-
-
-def _rows(tensor: HostTensor, array: NDArray[Any], topology: Topology) -> Bytes:
-    """The rows in which an input crosses the link."""
-    layout = tensor.layout
-    values = carried(tensor, array).reshape(1, layout.height, layout.width, layout.depth)
-    rows: Bytes = rows_of(values, layout, topology)[0]
-    return rows
 
 
 def _run(

@@ -224,13 +224,10 @@ class Array:
 
 def actions(op: isa.Step, topology: Topology) -> Actions:
     """What a step costs: a multiplication in each unit, whether its product is needed or not, the bytes of its rows and
-    of the accumulators, and a hop for each byte that moves on, however far. Assumption.
+    of the accumulators, and a hop for each byte that moves on, however far. Both RAMs are on the chip. Assumption.
     """
     units, total = topology.units.count, Tally[Action]()
-    if op.data is not None:
-        total[Action.BUFFER_READ] = topology.row_bytes
-    if op.weights is not None:
-        total[Action.WEIGHT_MEMORY_READ] = topology.row_bytes
+    total[Action.BUFFER_READ] = topology.row_bytes * ((op.data is not None) + (op.weights is not None))
     if op.rotate:
         total[Action.CELL_HOP] = topology.row_bytes
     if op.alu is not isa.Alu.NONE:

@@ -83,7 +83,7 @@ class ParameterFetcher:
             if self._is_free(cycle):
                 request.rows.append(self._ram.row(request.row + len(request.rows))[0])
                 unit.add(BUSY, 1)
-                unit.act({Action.WEIGHT_MEMORY_READ: self._topology.row_bytes})
+                unit.act({Action.BUFFER_READ: self._topology.row_bytes})
                 if len(request.rows) == request.count:
                     self._finish(self._requests.pop(0))
             else:

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tilesim.arithmetic.classify import classify_scaling
+from tilesim.arithmetic.classify import SOFTMAX_FUNCTIONS, classify_scaling
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name
@@ -19,8 +19,6 @@ from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
 from tilesim.tiled.isa.model.program import Block, HostTensor
-
-SOFTMAX_FUNCTIONS = {"plain": "softmax", "aligned": "softmax_aligned", "fixed": "softmax_fixed"}
 
 
 def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:

@@ -7,7 +7,7 @@ from math import prod
 
 import numpy as np
 
-from tilesim.machines.checks import MOST_HOST_BYTES, RANGES, conversion_faults, shape_faults, twice
+from tilesim.machines.checks import MOST_HOST_BYTES, RANGES, conversion_faults, function_faults, shape_faults, twice
 from tilesim.rotating.isa.checks.layouts import layout_faults
 from tilesim.rotating.isa.checks.moves import MOST_SCRATCHES
 from tilesim.rotating.isa.model.instructions import Instruction, Ram, ReadHostMemory, WriteHostMemory
@@ -116,6 +116,7 @@ def _host_faults(tensor: HostTensor, topology: Topology) -> Iterator[str]:
         yield f"element must be int8 or uint8 for a lookup, not {tensor.element}"
     if tensor.index < 0:
         yield f"index must be 0 or more, not {tensor.index}"
+    yield from function_faults(tensor.function, tensor.scaling)
     yield from _map_faults(tensor, topology)
 
 

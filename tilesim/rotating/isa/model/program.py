@@ -49,12 +49,18 @@ class Layout:
 
 @dataclass(frozen=True)
 class HostTensor(program.HostTensor):
-    """One of the host's tensors, which crosses the link as the rows of its ``layout``."""
+    """One of the host's tensors, which crosses the link as the rows of its ``layout``.
+
+    Before it dequantises an output, the host applies to it the ``function`` with its ``scaling``, to each pixel's
+    channels, as :mod:`tilesim.arithmetic.classify` has it, and then ``lookup``.
+    """
 
     layout: Layout
     scale: float = 0.0
     zero_point: int = 0
     rounding: str = "even"
+    function: str = ""
+    scaling: tuple[int, ...] = ()
     lookup: tuple[int, ...] = ()
 
 

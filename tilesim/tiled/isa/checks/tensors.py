@@ -7,9 +7,9 @@ from math import prod
 
 import numpy as np
 
-from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults
+from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults, function_faults
 from tilesim.printable import unknown
-from tilesim.tiled.isa.checks.values import FUNCTIONS, RANGES
+from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import Block, HostTensor, Program, TensorLayout, TensorPiece
 
@@ -27,7 +27,7 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     low, high = RANGES[ElementType(tensor.element)]
     # the entries of a look-up may be of the other type
     yield from conversion_faults(tensor, _dtypes(tensor), EITHER if tensor.lookup else (low, high))
-    yield from _function_faults(tensor)
+    yield from function_faults(tensor.function, tensor.scaling)
     if not low <= tensor.pad <= high:
         yield f"pad must be {low} to {high}, not {tensor.pad}"
     yield from _shape_faults(tensor)
@@ -40,14 +40,6 @@ def _dtypes(tensor: HostTensor) -> list[str]:
         return [HOST_DTYPES[ElementType(tensor.element)]]
     least, most = min(tensor.lookup), max(tensor.lookup)
     return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if low <= least and most <= high]
-
-
-def _function_faults(tensor: HostTensor) -> Iterator[str]:
-    """What is wrong with what the host computes of an output."""
-    if tensor.function and tensor.function not in FUNCTIONS:
-        yield f"function {unknown(tensor.function, FUNCTIONS, 'a function of the classifier')}"
-    elif len(tensor.scaling) != FUNCTIONS.get(tensor.function, 0):
-        yield f"scaling must hold {FUNCTIONS.get(tensor.function, 0)} numbers, not {len(tensor.scaling)}"
 
 
 def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:

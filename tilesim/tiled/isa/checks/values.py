@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
+from tilesim.arithmetic.classify import FUNCTIONS, SCALING_NUMBERS
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.tensorop import NEEDS
 from tilesim.tiled.isa.model import fields
@@ -25,9 +26,6 @@ simulator's own memory.
 
 RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
 """What instructions are made of, beside numbers and names."""
-
-FUNCTIONS = {"softmax": 5, "softmax_aligned": 5, "softmax_fixed": 5}
-"""The classifier's functions, and how many numbers ``scaling`` holds."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
 
@@ -93,8 +91,8 @@ def _divisor(op: TensorOp) -> int:
 def _function_faults(op: Classify) -> Iterator[str]:
     if op.function not in FUNCTIONS:
         yield f"function {unknown(op.function, FUNCTIONS, 'a function of the classifier')}"
-    elif len(op.scaling) != FUNCTIONS[op.function]:
-        yield f"scaling must hold {FUNCTIONS[op.function]} numbers for {op.function}, not {len(op.scaling)}"
+    elif len(op.scaling) != SCALING_NUMBERS:
+        yield f"scaling must hold {SCALING_NUMBERS} numbers for {op.function}, not {len(op.scaling)}"
 
 
 def nest_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
