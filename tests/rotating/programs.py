@@ -111,12 +111,11 @@ class Bare:
         prologue: list[Instruction] = [Parameters(row=Rows(first)), *([self.mask] if self.mask else [])]
         prologue += [self.sets] * (PROLOGUE - len(prologue))
         zeros = DataSegment("zeros", np.zeros(64 * chip_.row_bytes, np.uint8))
-        dma = [replace(op, tensor=0) if isinstance(op, ReadHostMemory) else op for op in self.dma]
         return Program(
             name="handmade",
             topology=chip_,
             load=(*(replace(op, tensor=op.tensor + 1) for op in load), Halt()),
-            run=(*prologue, *self.array, Halt(), *dma, *_sending(sends, rows_written(self.array))),
+            run=(*prologue, *self.array, Halt(), *self.dma, *_sending(sends, rows_written(self.array))),
             data=(zeros, *segments),
             inputs=self.inputs,
             outputs=(rows_tensor(chip_, len(sends)),) if sends else (),
