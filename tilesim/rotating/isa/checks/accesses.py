@@ -30,8 +30,9 @@ class Access:
 
     def extent(self, counts: tuple[int, ...]) -> tuple[int, int]:
         """The first and the last row, in loops that turn ``counts`` times."""
-        first = last = self.rows.row
-        for stride, count in (*zip(self.rows.strides, counts, strict=False), (self.step, self.count)):
+        reach = self.step * (self.count - 1)
+        first, last = self.rows.row + min(reach, 0), self.rows.row + max(reach, 0)
+        for stride, count in zip(self.rows.strides, counts, strict=False):
             reach = stride * (count - 1)
             first, last = first + min(reach, 0), last + max(reach, 0)
         return first, last

@@ -67,7 +67,7 @@ def output_faults(program: Program) -> Iterator[str]:
 
 
 def _times(count: int) -> str:
-    return "written never" if not count else f"written {count} times"
+    return f"written {count} times" if count else "never written"
 
 
 def _host_rows(kind: str, op: ReadHostMemory | WriteHostMemory, program: Program) -> Iterator[str]:

@@ -19,21 +19,20 @@ def loop_faults(name: str, ops: Sequence[Instruction], topology: Topology) -> It
     """What is wrong with the loops of a section, and with what stands in them."""
     most, around, halted = topology.sequencer.loop_depth, list[int](), False
     for place, op in enumerate(ops):
-        here = where(name, place, op)
         if halted and op.queue is Queue.ARRAY:
-            yield f"{here}: must not stand behind a halt, where the array does nothing"
+            yield f"{where(name, place, op)}: must not stand behind a halt, where the array does nothing"
             return
         for sentence in _instruction(op, len(around)):
-            yield f"{here}: {sentence}"
+            yield f"{where(name, place, op)}: {sentence}"
         if isinstance(op, Loop):
             around.append(place)
             if len(around) == most + 1:
-                yield f"{here}: loops must stand at most {most} deep in each other, not {most + 1}"
+                yield f"{where(name, place, op)}: loops must stand at most {most} deep in each other, not {most + 1}"
         elif isinstance(op, End):
             if around:
                 around.pop()
             else:
-                yield f"{here}: must have a loop that it ends"
+                yield f"{where(name, place, op)}: must have a loop that it ends"
         halted |= isinstance(op, Halt)
     for begin in around:
         yield f"{where(name, begin, ops[begin])}: must have an end"

@@ -27,13 +27,12 @@ def faults(program: Program) -> list[str]:
     must be ordered.
     """
     sentences = list(tensor_faults(program))
-    for name, ops in sections(program):
-        sentences += _section_faults(name, ops, program)
+    parts = [Section(name, ops, program.topology) for name, ops in sections(program)]
+    for section in parts:
+        sentences += _section_faults(section, program)
     if not sentences:
         sentences += output_faults(program)
-    if not sentences:
-        sentences += _order_faults(program)
-    return sentences
+    return sentences or _order_faults(parts, program)
 
 
 def sections(program: Program) -> tuple[tuple[str, tuple[Instruction, ...]], ...]:
@@ -41,9 +40,9 @@ def sections(program: Program) -> tuple[tuple[str, tuple[Instruction, ...]], ...
     return ("load", program.load), ("run", program.run)
 
 
-def _section_faults(name: str, ops: tuple[Instruction, ...], program: Program) -> Iterator[str]:
+def _section_faults(section: Section, program: Program) -> Iterator[str]:
     """What is wrong with instructions, in the order in which they stand, then with what loops make of them."""
-    sound = True
+    name, ops, sound = section.name, section.ops, True
     yield from size_faults(name, ops, program.topology)
     for place, op in enumerate(ops):
         numbers = list(number_faults(op))
@@ -53,7 +52,6 @@ def _section_faults(name: str, ops: tuple[Instruction, ...], program: Program) -
     loops = list(loop_faults(name, ops, program.topology))
     yield from loops
     if sound and not loops:
-        section = Section(name, ops, program.topology)
         yield from out_faults(name, ops, program.topology.units.count)
         yield from register_faults(section)
         yield from row_faults(section)
@@ -69,11 +67,11 @@ def _instruction_faults(op: Instruction, name: str, program: Program) -> Iterato
         yield from move_faults(op, name, program)
 
 
-def _order_faults(program: Program) -> list[str]:
+def _order_faults(parts: list[Section], program: Program) -> list[str]:
     """What is wrong with the order of a program's units, section by section, up to one that can't go on."""
     written, sentences = Written(program.topology), list[str]()
-    for name, ops in sections(program):
-        order = Order(Section(name, ops, program.topology))
+    for section in parts:
+        order = Order(section)
         if order.held:
             return [*sentences, *order.deadlock.sentences()]
         sentences += [*written.faults(order), *hazards(order)]

@@ -21,7 +21,8 @@ def row_faults(section: Section) -> Iterator[str]:
     """Rows of the array outside of a RAM, in whatever turn of the loops, and syncs for less than nothing."""
     for nested, access in section.touched:
         first, last = access.extent(nested.counts)
-        if not 0 <= first <= last < (size := rows(section.topology, access)):
+        size = rows(section.topology, access)
+        if not 0 <= first <= last < size:
             kept = f"{'half ' * access.halves}rows {first} to {last}"
             here = where(section.name, nested.place, nested.op)
             yield f"{here}: {access.field} must keep {kept} inside {WORDS[access.ram]}, which has {size}"

@@ -35,7 +35,8 @@ class Tally(NamedTuple):
     writes: int = 0
 
     def plus(self, other: Tally, times: int = 1) -> Tally:
-        return Tally(*(mine + times * theirs for mine, theirs in zip(self, other, strict=True)))
+        issued, outs, writes = other
+        return Tally(self.issued + times * issued, self.outs + times * outs, self.writes + times * writes)
 
 
 @dataclass(frozen=True)
