@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.add import add
 from tilesim.arithmetic.multiply import multiply
 from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.rotating.host import output_of_rows, rows_of_input
 from tilesim.rotating.isa.model.instructions import (
     Alu,
     Counter,
@@ -30,14 +31,14 @@ from tilesim.rotating.isa.model.instructions import (
 )
 from tilesim.rotating.isa.model.program import Program
 from tilesim.rotating.isa.walk import queued, walk
-from tilesim.rotating.layout import rows_in_words, rows_of, values_of, words_in_rows
+from tilesim.rotating.layout import rows_in_words, values_of, words_in_rows
 
 Words = NDArray[Any]
 LIMITS = np.iinfo(np.int32)
 
 
 class Interpreter:
-    """``inputs`` are canonical integers, one sample; ``clocks`` counts the array's issue slots by mnemonic."""
+    """``inputs`` are a model's, one sample of each; ``clocks`` counts the array's issue slots by mnemonic."""
 
     def __init__(self, program: Program, inputs: Sequence[Words], late: bool = False) -> None:
         self.program, self.late, topology = program, late, program.topology
@@ -49,9 +50,7 @@ class Interpreter:
         }
         self.host: dict[tuple[str, int], NDArray[np.uint8]] = {}
         for number, (tensor, values) in enumerate(zip(program.inputs, inputs, strict=True)):
-            layout = tensor.layout
-            shape = (1, layout.height, layout.width, layout.depth)
-            self.host["input", number] = rows_of(values.reshape(shape), layout, topology)[0]
+            self.host["input", number] = rows_of_input(tensor, values, topology)[0]
         for number, segment in enumerate(program.data):
             self.host["data", number] = segment.data.reshape(-1, topology.row_bytes)
         for number, tensor in enumerate(program.outputs):
@@ -67,13 +66,9 @@ class Interpreter:
             self._section(ops)
 
     def output(self, number: int) -> Words:
-        """An output as it left the chip, in the model's canonical shape."""
+        """A model output, as the host makes it."""
         tensor = self.program.outputs[number]
-        values = values_of(self.host["output", number][None], tensor.layout, self.topology, tensor.element)
-        shape = [0] * len(tensor.shape)
-        for axis, size in zip(tensor.axes, tensor.shape, strict=True):
-            shape[axis] = size
-        return values.reshape(shape)
+        return output_of_rows(tensor, self.host["output", number][None], self.topology)
 
     def _section(self, ops: Sequence[Instruction]) -> None:
         self.counters = dict.fromkeys(Counter, 0)

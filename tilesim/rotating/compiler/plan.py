@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 
+import numpy as np
+
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_pads, network_inputs
 from tilesim.network.graph import Network, Node
@@ -16,9 +18,12 @@ from tilesim.rotating.topology import Topology
 
 @dataclass(frozen=True)
 class RowOutput(NetworkOutput):
-    """``softmax``: what the host makes of the values before it gives them away."""
+    """``softmax``: what the host makes of the values, which it then replaces by the entries of ``lookup`` that they
+    count.
+    """
 
     softmax: Softmax | None = None
+    lookup: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -35,7 +40,8 @@ def plan_operators(network: Network, topology: Topology) -> RowPlan:
     inputs, at_host = network_inputs(network)
     sinks, behind = _sinks(network)
     nodes = {layer: node for layer, node in absorb_pads(network).items() if layer not in at_host | behind}
-    root = {node.output: node.inputs[0] for node in nodes.values() if _is_view(network, nodes, node)}
+    shaped = {sink.stored.index for sink in sinks if sink.softmax}
+    root = {node.output: node.inputs[0] for node in nodes.values() if _is_view(network, nodes, node, shaped)}
     nodes = {layer: node for layer, node in nodes.items() if node.output not in root}
     plan = RowPlan(network, nodes, root, inputs, ())
     plan = replace(plan, sinks=[replace(sink, stored=plan.stored(sink.stored.index)) for sink in sinks])
@@ -44,48 +50,70 @@ def plan_operators(network: Network, topology: Topology) -> RowPlan:
     return plan
 
 
+TAIL = (Dequantise, ALONE, Softmax)
+"""What the host does at an output, the last first; it looks nothing up but what a softmax has made."""
+
+
 def _sinks(network: Network) -> tuple[list[RowOutput], set[int]]:
     """The outputs, and the layers behind the last one of the chip."""
+    tails = [_tail(network, index) for index in network.outputs]
+    behind = {layer for tail in tails for layer in tail}
+    return [_sink(network, index, tail) for index, tail in zip(network.outputs, tails, strict=True)], behind
+
+
+def _tail(network: Network, index: int) -> dict[int, Node]:
+    """The layers at an output that the host runs, the last first."""
     makers = {node.output: (layer, node) for layer, node in enumerate(network.nodes)}
-    sinks, behind = [], set[int]()
-    for index in network.outputs:
-        sink = RowOutput(network.tensors[index], network.tensors[index])
-        while (made := makers.get(sink.stored.index)) is not None:
-            layer, node = made
-            if isinstance(node.operator, Dequantise) and sink.dequantise is None and sink.softmax is None:
-                sink = replace(sink, dequantise=node.operator)
-            elif isinstance(node.operator, Softmax) and sink.softmax is None and _only(network, node.output):
-                sink = replace(sink, softmax=node.operator)
-            else:
-                break
-            behind.add(layer)
-            sink = replace(sink, stored=network.tensors[node.inputs[0]])
-        sinks.append(sink)
-    return sinks, behind
+    tail: dict[int, Node] = {}
+    for kinds in TAIL:
+        made = makers.get(index)
+        if made is not None and isinstance(made[1].operator, kinds) and _only(network, index, tail):
+            tail[made[0]] = made[1]
+            index = made[1].inputs[0]
+    if any(isinstance(node.operator, Softmax) for node in tail.values()):
+        return tail
+    return {layer: node for layer, node in tail.items() if isinstance(node.operator, Dequantise)}
 
 
-def _only(network: Network, tensor: int) -> bool:
-    """Whether the host alone reads a tensor: nothing does, or what dequantises it."""
-    readers = [node for node in network.nodes if tensor in node.inputs]
-    return all(isinstance(node.operator, Dequantise) and node.output in network.outputs for node in readers)
+def _only(network: Network, index: int, tail: Mapping[int, Node]) -> bool:
+    """Whether nothing but a ``tail`` reads a tensor, and no host without it."""
+    readers = [layer for layer, node in enumerate(network.nodes) if index in node.inputs]
+    return all(layer in tail for layer in readers) and not (tail and index in network.outputs)
 
 
-def _is_view(network: Network, nodes: Mapping[int, Node], node: Node) -> bool:
-    """Whether a reshape leaves all where it is: its readers take its elements in any shape, or it is the same map."""
+def _sink(network: Network, index: int, tail: Mapping[int, Node]) -> RowOutput:
+    sink = RowOutput(network.tensors[index], network.tensors[index])
+    for node in tail.values():
+        op, source = node.operator, network.tensors[node.inputs[0]]
+        if isinstance(op, Dequantise):
+            sink = replace(sink, stored=source, dequantise=op)
+        elif isinstance(op, Softmax):
+            sink = replace(sink, stored=source, softmax=op)
+        else:
+            entries = op.evaluate([np.arange(256, dtype=np.uint8).view(source.dtype)])
+            sink = replace(sink, stored=source, lookup=tuple(entries.tolist()))
+    return sink
+
+
+def _is_view(network: Network, nodes: Mapping[int, Node], node: Node, shaped: set[int]) -> bool:
+    """Whether a reshape leaves all where it is: its readers take its elements in any shape, or it is the same map.
+    Who reads those that are ``shaped`` needs their own.
+    """
     if not isinstance(node.operator, Reshape):
         return False
     before, after = (map_shape(network.tensors[index].shape) for index in (node.inputs[0], node.output))
-    if before == after:
-        return True
-    readers = [other for other in nodes.values() if node.output in other.inputs]
-    return all(_takes_any(network, nodes, reader) for reader in readers)
+    return before == after or _any_shape(network, nodes, node.output, shaped)
 
 
-def _takes_any(network: Network, nodes: Mapping[int, Node], node: Node) -> bool:
-    if isinstance(node.operator, ALONE):
-        readers = [other for other in nodes.values() if node.output in other.inputs]
-        return all(_takes_any(network, nodes, reader) for reader in readers)
-    return isinstance(node.operator, FullyConnected) or _is_view(network, nodes, node)
+def _any_shape(network: Network, nodes: Mapping[int, Node], index: int, shaped: set[int]) -> bool:
+    """Whether all readers of a tensor take its elements in any shape."""
+    readers = [node for node in nodes.values() if index in node.inputs]
+    return index not in shaped and all(
+        isinstance(reader.operator, FullyConnected)
+        or _is_view(network, nodes, reader, shaped)
+        or (isinstance(reader.operator, ALONE) and _any_shape(network, nodes, reader.output, shaped))
+        for reader in readers
+    )
 
 
 def _faults(plan: RowPlan, topology: Topology) -> Iterator[str]:
