@@ -2,7 +2,8 @@
 
 A block of the kind ``console`` holds commands after ``$`` and their output; one of the kind ``python`` is a script; one
 of the kind ``yaml`` is the file that its first line names (``# my-chip.yaml``). Those of a page run from top to bottom
-in a folder of their own with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns. Those of the kind
+in a folder of their own with ``workloads/`` and ``topologies/``, as in a terminal of 80 columns; ``tilesim`` is the one
+of ``scripts/warm.py``, which starts sooner. Those of the kind
 ``console needs=models`` find other people's models in ``models/``: the folder that ``TILESIM_MODELS`` names, or
 ``../shared/models`` beside the project; where there is none, they are left alone. So are blocks of other kinds, and
 those that say what else they need (``python needs=tensorflow``).
@@ -12,17 +13,20 @@ Arguments name the pages; without any, all are brought up to date.
 
 from __future__ import annotations
 
+import atexit
 import os
 import re
 import subprocess
 import sys
 from collections.abc import Sequence
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 ROOT = Path(__file__).resolve().parent.parent
 GUIDE = ROOT / "tilesim" / "guide"
 PAGES = (ROOT / "README.md", *sorted(GUIDE.glob("*.md")))
+WARM = ROOT / "scripts" / "warm.py"
 MODELS = Path(os.environ.get("TILESIM_MODELS") or ROOT.parent / "shared" / "models")
 BLOCK = re.compile(r"^```(console|console needs=models|python|yaml)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
@@ -36,9 +40,28 @@ def rewritten(text: str, folder: Path) -> str:
     for name, place in (("workloads", ROOT / "workloads"), ("topologies", ROOT / "topologies"), ("models", MODELS)):
         (folder / name).symlink_to(place)
     program = folder / "tilesim"
-    program.write_text(f'#!/bin/sh\nPYTHONPATH="{ROOT}" exec "{sys.executable}" -m tilesim "$@"\n')
+    program.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -S "{WARM}" "{_served()}" "$@"\n')
     program.chmod(0o755)
     return BLOCK.sub(lambda block: f"```{block[1]}\n{_body(block[1], block[2], folder)}```", text)
+
+
+@cache
+def _served() -> Path:
+    """A socket at which a process takes commands that has tilesim loaded; both go when this process does."""
+    folder = TemporaryDirectory()
+    path = Path(folder.name) / "socket"
+    command = [sys.executable, str(WARM), "--serve", str(path)]
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
+    server = subprocess.Popen(command, env=environment, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)  # noqa: S603
+
+    def end() -> None:
+        with server, folder:
+            server.kill()
+
+    atexit.register(end)
+    assert server.stdout is not None
+    server.stdout.readline()
+    return path
 
 
 def _body(kind: str, body: str, folder: Path) -> str:

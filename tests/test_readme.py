@@ -22,7 +22,8 @@ from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 from tilesim.tiled.topology import MODELLED
 
 GUIDE = ROOT / "tilesim" / "guide"
-PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in script("make_readme").PAGES}
+MADE = script("make_readme")
+PAGES = {page.relative_to(ROOT).as_posix(): page.read_text(encoding="utf-8") for page in MADE.PAGES}
 README, INDEX = PAGES["README.md"], PAGES["tilesim/guide/README.md"]
 BLOCK = re.compile(r"^```([^\n]*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 LINK = re.compile(r"(!?)\[[^]]+\]\(([^)\s]+)\)")
@@ -41,7 +42,7 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path, request: 
     """If only the output is new: ``scripts/make_readme.py`` brings all pages up to date."""
     if "needs=models" in PAGES[name]:
         request.getfixturevalue("models")
-    assert script("make_readme").rewritten(PAGES[name], tmp_path).splitlines() == PAGES[name].splitlines()
+    assert MADE.rewritten(PAGES[name], tmp_path).splitlines() == PAGES[name].splitlines()
 
 
 @pytest.mark.parametrize("name", script("make_guide").MADE)
