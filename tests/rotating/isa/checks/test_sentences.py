@@ -15,7 +15,8 @@ from tilesim.rotating.isa.checks.program import faults
         ("rotate=1", "rotate=2", ["X2 step: rotate must be 0 or a distance of the chip, 1, not 2"]),
         ("layer=0", "rotate=1", ["X1 step: rotate must be 0 where data is loaded, not 1"]),
         ("repeat=2", "repeat=0", ["X2 step: repeat must be 1 to 16777216, not 0"]),
-        ("layer=0", "plane=4", ["X1 step: plane must be 0 to 3, not 4"]),
+        ("alu=multiply_add repeat", "alu=plane plane=4 repeat", ["X2 step: plane must be 0 to 3, not 4"]),
+        ("layer=0", "plane=3", ["X1 step: plane must be 0 where alu is multiply_add, not 3"]),
         (
             "row=0 strides=1",
             "row=15 strides=1",
@@ -52,7 +53,7 @@ from tilesim.rotating.isa.checks.program import faults
         ),
         ("clear=zero", "set=1", ["O1 out: set 1 of the parameters must be fetched before it"]),
         ("clear=zero", "function=lookup", ["O1 out: the table of look-ups must be fetched before it"]),
-        ("clear=zero", "fill=256", ["O1 out: fill must be -128 to 255, what a word can be, not 256"]),
+        ("clear=zero", "outside=fill fill=256", ["O1 out: fill must be -128 to 255, what a word can be, not 256"]),
         ("slot=1", "slot=2", ["O1 out: place.slot must be 0 to 1, not 2"]),
         ("slots=2", "slots=0", ["O1 out: place.slots must be at least 1, not 0"]),
         (
@@ -80,10 +81,7 @@ from tilesim.rotating.isa.checks.program import faults
             "block=1 count=2 blocks=2",
             [
                 "M1 mask: must name each word once, and names word 1 2 times",
-                (
-                    "O1 out: place must have room for 2 words, those of a block that the mask names, and a block of "
-                    "1 words has slots of 0"
-                ),
+                "O1 out: place.slots must divide a block of 1 words, not be 2",
             ],
         ),
         (

@@ -12,6 +12,8 @@ import numpy as np
 from tilesim.machines.checks import RULES
 from tilesim.rotating.isa.model.instructions import (
     CLASSES,
+    Alu,
+    Function,
     Instruction,
     Mask,
     Out,
@@ -78,11 +80,28 @@ def _step(op: Step, topology: Topology) -> Iterator[str]:
         yield f"rotate must be 0 or a distance of the chip, {topology.rotation.distances}, not {op.rotate}"
     elif op.rotate and op.data is not None:
         yield f"rotate must be 0 where data is loaded, not {op.rotate}"
+    if op.alu is not Alu.PLANE and op.plane:
+        yield f"plane must be 0 where alu is {op.alu}, not {op.plane}"
+    if op.repeat == 1:
+        yield from _still("data", op.data)
+        yield from _still("weights", op.weights)
+
+
+def _still(name: str, rows: Rows | None) -> Iterator[str]:
+    """Rows of what is done once are those of a step of 0."""
+    if rows is not None and rows.step:
+        yield f"{name}.step must be 0 where nothing is repeated, not {rows.step}"
 
 
 def _out(op: Out, topology: Topology) -> Iterator[str]:
     yield from _within("set", op.set, 0, SETS - 1)
     yield from _written("fill", op.fill, topology)
+    yield from _still("row", op.row)
+    yield from _still("data", op.data)
+    if op.set and op.function is not Function.REQUANTISE:
+        yield f"set must be 0 where function is {op.function}, not {op.set}"
+    if op.fill and op.outside == "keep":
+        yield f"fill must be 0 where outside is keep, not {op.fill}"
     if op.place is None:
         return
     if topology.output.place == "none":
@@ -140,6 +159,13 @@ def _mask(op: Mask, topology: Topology) -> Iterator[str]:
             yield f"must name each word once, and names word {words[times.argmax()]} {times.max()} times"
 
 
+def _parameters(op: Parameters, _: Topology) -> Iterator[str]:
+    yield from _within("set", op.set, 0, SETS - 1)
+    yield from _still("row", op.row)
+    if op.set and op.table:
+        yield f"set must be 0 of a table, not {op.set}"
+
+
 def _moved(op: ReadHostMemory | WriteHostMemory, _: Topology) -> Iterator[str]:
     yield from _at_least("rows", op.rows, 1)
     for name, value in (("offset", op.offset), ("row", op.row), ("tensor", op.tensor)):
@@ -151,18 +177,18 @@ _RULES: dict[type, Callable[[Any, Topology], Iterator[str]]] = {
     Out: _out,
     Set: _set,
     Mask: _mask,
-    Parameters: lambda op, _: _within("set", op.set, 0, SETS - 1),
+    Parameters: _parameters,
     Sync: lambda op, _: _at_least("count", op.count, 0) if not op.strides else iter(()),
     ReadHostMemory: _moved,
     WriteHostMemory: _moved,
 }
 
 
-def _kinds(record: type) -> tuple[tuple[str, tuple[Any, ...]], ...]:
-    """The fields of a dataclass that have few values, with these, and all others but texts, with none."""
+def _kinds(record: type) -> tuple[tuple[str, tuple[Any, ...], Any], ...]:
+    """The fields of a dataclass but texts: those that have few values with these, all with their defaults."""
     hints = get_type_hints(record)
-    kinds = ((field.name, hints[field.name]) for field in fields(record) if hints[field.name] is not str)
-    return tuple((name, _choices(hint)) for name, hint in kinds)
+    kinds = (field for field in fields(record) if hints[field.name] is not str)
+    return tuple((field.name, _choices(hints[field.name]), field.default) for field in kinds)
 
 
 def _choices(hint: Any) -> tuple[Any, ...]:
@@ -175,8 +201,10 @@ _KINDS = {record: _kinds(record) for record in (*CLASSES, Rows, Place)}
 
 
 def _record_faults(prefix: str, record: Any) -> Iterator[str]:
-    for name, choices in _KINDS[type(record)]:
+    for name, choices, default in _KINDS[type(record)]:
         value = getattr(record, name)
+        if value is default:
+            continue
         if choices:
             if value not in choices:
                 yield f"{prefix}{name} must be one of {', '.join(map(str, choices))}, not {value!r}"

@@ -18,7 +18,7 @@ from tilesim.rotating.isa.checks.deadlock import named
 from tilesim.rotating.isa.checks.instances import Instances, Ints, instances
 from tilesim.rotating.isa.checks.moves import Moves, ram_key, row_of, rows_in, rows_out
 from tilesim.rotating.isa.checks.order import OUTS, ROWS_IN, ROWS_OUT, WRITES, Order
-from tilesim.rotating.isa.checks.section import Nested, Section
+from tilesim.rotating.isa.checks.section import Section, Touch
 from tilesim.rotating.isa.model.instructions import Queue, Ram
 
 Pair = tuple[int, int, int]
@@ -62,7 +62,7 @@ def _between(into: Moves, out_of: Moves) -> Iterator[Pair]:
 
 def _with_array(order: Order, moves: Moves, ram: Ram, counter: int, writes_only: bool) -> Iterator[Pair]:
     """Rows of a DMA unit, which the array knows by ``counter``, that meet those of the array and the output unit."""
-    touched = [it for it in order.section.touched if it[1].ram is ram and (it[1].writes or not writes_only)]
+    touched = [it for it in order.section.touched if it.access.ram is ram and (it.access.writes or not writes_only)]
     near = list(_near(touched, moves, order.section, ram))
     for column, some in _by_counter(near):
         for part in instances(some):
@@ -70,13 +70,11 @@ def _with_array(order: Order, moves: Moves, ram: Ram, counter: int, writes_only:
             there, at = moves.behind(keys, order.knew_of(counter, part.issued))
             if there.any():
                 here, at, keys = part[there], at[there], keys[there]
-                apart = moves.of(column)[at] < _number(here, some[0][1], order)
+                apart = moves.of(column)[at] < _number(here, some[0].access, order)
                 yield from _pairs(here.place[apart], moves.place[at[apart]], keys[apart])
 
 
-def _near(
-    touched: list[tuple[Nested, Access]], moves: Moves, section: Section, ram: Ram
-) -> Iterator[tuple[Nested, Access]]:
+def _near(touched: list[Touch], moves: Moves, section: Section, ram: Ram) -> Iterator[Touch]:
     """Accesses between whose first and last row is one that is moved."""
     topology = section.topology
     rows = topology.data_ram.rows if ram is Ram.DATA else topology.weight_ram.rows
@@ -84,19 +82,19 @@ def _near(
     moved = np.zeros(rows + 1, np.int64)
     moved[here + 1] = 1
     before = np.cumsum(moved).tolist()
-    for nested, access in touched:
-        first, last = (row // 2 if access.halves else row for row in access.extent(nested.counts))
+    for touch in touched:
+        first, last = touch.rows
         if before[last + 1] > before[first]:
-            yield nested, access
+            yield touch
 
 
 def _by_counter(
-    touched: list[tuple[Nested, Access]],
-) -> Iterator[tuple[int, list[tuple[Nested, Access]]]]:
+    touched: list[Touch],
+) -> Iterator[tuple[int, list[Touch]]]:
     """Accesses of a kind, and which counter tells others that they are done."""
-    yield WRITES, [it for it in touched if it[1].writes]
-    yield OUTS, [it for it in touched if it[1].fetches]
-    yield OUTS, [it for it in touched if not it[1].writes and not it[1].fetches]
+    yield WRITES, [it for it in touched if it.access.writes]
+    yield OUTS, [it for it in touched if it.access.fetches]
+    yield OUTS, [it for it in touched if not it.access.writes and not it.access.fetches]
 
 
 def _number(part: Instances, access: Access, order: Order) -> Ints:

@@ -11,14 +11,14 @@ from tilesim.rotating.isa.model.instructions import Function, Out, Parameters, R
 
 def interlocked(section: Section) -> Ints:
     """How many rows the output unit has written for sure once so many outs are issued: a load waits for its row."""
-    touched = [(nested, access) for nested, access in section.touched if access.ram is Ram.DATA]
-    writes = Instances.joined(instances((nested, access) for nested, access in touched if access.writes))
+    touched = [it for it in section.touched if it.access.ram is Ram.DATA]
+    writes = Instances.joined(instances(it for it in touched if it.access.writes))
     known = np.zeros(section.totals.outs + 2, np.int64)
     most = section.totals.issued + 1
     keys = writes.row * most + writes.issued
     order = np.argsort(keys)
     keys, numbers = np.concatenate([[-most], keys[order]]), np.concatenate([[0], writes.writes[order] + 1])
-    for loads in instances((nested, access) for nested, access in touched if not access.writes):
+    for loads in instances(it for it in touched if not it.access.writes):
         last = np.searchsorted(keys, loads.row * most + loads.issued) - 1
         same = keys[last] // most == loads.row
         np.maximum.at(known, loads.outs[same] + 1, numbers[last[same]])
@@ -50,8 +50,10 @@ def fetched(op: Parameters) -> int | None:
 def _awaited(section: Section, register: int | None) -> tuple[Ints, Ints]:
     """For each out that takes a set or the table, where its last fetch is issued, and the number of the out."""
     touched = section.touched
-    takers = (it for it in touched if isinstance(it[0].op, Out) and it[1].writes and register in needed(it[0].op))
-    makers = (it for it in touched if isinstance(it[0].op, Parameters) and fetched(it[0].op) == register)
+    takers = (
+        it for it in touched if isinstance(it.nested.op, Out) and it.access.writes and register in needed(it.nested.op)
+    )
+    makers = (it for it in touched if isinstance(it.nested.op, Parameters) and fetched(it.nested.op) == register)
     outs, made = Instances.joined(instances(takers)), Instances.joined(instances(makers))
     last = np.searchsorted(made.issued, outs.issued) - 1
     return made.issued[last[last >= 0]], outs.outs[last >= 0] + 1

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.rotating.isa.checks.accesses import Access
-from tilesim.rotating.isa.checks.section import Nested
+from tilesim.rotating.isa.checks.section import Nested, Touch
 
 Ints = NDArray[np.int64]
 MOST_AT_ONCE = 1 << 20
@@ -49,7 +49,7 @@ class Instances:
         return whole[np.argsort(whole.issued, kind="stable")]
 
 
-@dataclass(frozen=True)
+@dataclass
 class _Grid:
     """An access, its columns by loops that turn ``counts`` times."""
 
@@ -72,12 +72,12 @@ class _Grid:
             yield from replace(self, counts=counts, columns=((row, issued, outs, writes), *self.columns[1:])).halved()
 
 
-def instances(touched: Iterable[tuple[Nested, Access]], first_only: bool = False) -> Iterator[Instances]:
+def instances(touched: Iterable[Touch], first_only: bool = False) -> Iterator[Instances]:
     """All accesses, some at a time; with ``first_only`` a row that a loop does not move is touched in its first turn
     only. ``writes`` of an instance is that of its own row, where it has several.
     """
     alike: defaultdict[tuple[tuple[int, ...], bool], list[_Grid]] = defaultdict(list)
-    for nested, access in touched:
+    for nested, access, _, _ in touched:
         for grid in _grid(nested, access, first_only).halved():
             alike[grid.counts, grid.halves].append(grid)
     for (counts, halves), grids in alike.items():
@@ -87,16 +87,17 @@ def instances(touched: Iterable[tuple[Nested, Access]], first_only: bool = False
 
 
 def _grid(nested: Nested, access: Access, first_only: bool) -> _Grid:
-    strides = access.rows.strides + (0,) * (len(nested.counts) - len(access.rows.strides))
-    loops = [
-        (count, (stride, *turn))
-        for count, stride, turn in zip(nested.counts, strides, nested.turns, strict=True)
-        if count > 1 and (stride or not first_only)
-    ]
+    counts, columns = [], [(access.rows.row, *nested.before)]
+    if nested.counts:
+        strides = access.rows.strides + (0,) * (len(nested.counts) - len(access.rows.strides))
+        for count, stride, turn in zip(nested.counts, strides, nested.turns, strict=True):
+            if count > 1 and (stride or not first_only):
+                counts.append(count)
+                columns.append((stride, *turn))
     if access.count > 1:
-        loops.append((access.count, (access.step, 0, 0, int(access.writes))))
-    columns = ((access.rows.row, *nested.before), *(turn for _, turn in loops))
-    return _Grid(nested.place, tuple(count for count, _ in loops), columns, access.halves)
+        counts.append(access.count)
+        columns.append((access.step, 0, 0, int(access.writes)))
+    return _Grid(nested.place, tuple(counts), tuple(columns), access.halves)
 
 
 def _unrolled(counts: tuple[int, ...], grids: Sequence[_Grid], halves: bool) -> Instances:

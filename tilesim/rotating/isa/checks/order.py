@@ -18,7 +18,7 @@ from tilesim.rotating.isa.checks.accesses import Access
 from tilesim.rotating.isa.checks.deadlock import MOVERS, Deadlock, Held
 from tilesim.rotating.isa.checks.implied import fetches, interlocked
 from tilesim.rotating.isa.checks.instances import Instances, Ints, instances
-from tilesim.rotating.isa.checks.section import Section
+from tilesim.rotating.isa.checks.section import Section, touch
 from tilesim.rotating.isa.model.instructions import (
     Counter,
     Instruction,
@@ -95,7 +95,7 @@ class Order:
         self.lanes = {queue: _lane(self.section, queue) for queue in (Queue.DMA_IN, Queue.DMA_OUT)}
         syncs = Instances.joined(
             instances(
-                (nested, Access("count", Ram.DATA, Rows(nested.op.count, nested.op.strides)))
+                touch(nested, Access("count", Ram.DATA, Rows(nested.op.count, nested.op.strides)))
                 for nested in self.section.nested
                 if isinstance(nested.op, Sync)
             )
@@ -195,7 +195,7 @@ class Order:
     @cached_property
     def _written_by(self) -> Ints:
         """The out that writes each row, both from 1."""
-        outs = Instances.joined(instances((nested, it) for nested, it in self.section.touched if it.writes))
+        outs = Instances.joined(instances(it for it in self.section.touched if it.access.writes))
         return np.concatenate([[0], outs.outs[np.argsort(outs.writes)] + 1])
 
     @cached_property

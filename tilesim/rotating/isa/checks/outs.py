@@ -45,6 +45,8 @@ def _placed(place: Place | None, mask: Mask, units: int) -> Iterator[str]:
         yield "place must have a mask, which says what the blocks are"
     elif mask.blocks * mask.block > units:
         yield f"place must have blocks of at most {units} words in all, and the mask has {mask.blocks * mask.block}"
+    elif mask.block % place.slots:
+        yield f"place.slots must divide a block of {mask.block} words, not be {place.slots}"
     elif mask.count > mask.block // place.slots:
         room = f"a block of {mask.block} words has slots of {mask.block // place.slots}"
         yield f"place must have room for {mask.count} words, those of a block that the mask names, and {room}"

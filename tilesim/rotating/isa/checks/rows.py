@@ -19,8 +19,7 @@ MOST_TOUCHED = 1 << 26
 
 def row_faults(section: Section) -> Iterator[str]:
     """Rows of the array outside of a RAM, in whatever turn of the loops, and syncs for less than nothing."""
-    for nested, access in section.touched:
-        first, last = access.extent(nested.counts)
+    for nested, access, first, last in section.touched:
         size = rows(section.topology, access)
         if not 0 <= first <= last < size:
             kept = f"{'half ' * access.halves}rows {first} to {last}"
@@ -45,7 +44,7 @@ def work_faults(section: Section) -> Iterator[str]:
     issued = section.totals.issued
     if issued > MOST_ISSUED:
         yield f"{section.name}: loops must come to at most {MOST_ISSUED} instructions, not {issued}"
-    touched = sum(prod(nested.counts) * access.count for nested, access in section.touched)
+    touched = sum(prod(it.nested.counts) * it.access.count for it in section.touched)
     if touched > MOST_TOUCHED:
         yield f"{section.name}: loops must touch at most {MOST_TOUCHED} rows, not {touched}"
     for moved in (section.rows_in, section.rows_out):

@@ -53,6 +53,20 @@ class Nested:
     before: Tally
 
 
+class Touch(NamedTuple):
+    """An instruction with one of its accesses, and the first and the last address of it in all turns."""
+
+    nested: Nested
+    access: Access
+    first: int
+    last: int
+
+    @property
+    def rows(self) -> tuple[int, int]:
+        """The first and the last row, which may have two addresses."""
+        return (self.first // 2, self.last // 2) if self.access.halves else (self.first, self.last)
+
+
 @dataclass(frozen=True)
 class Section:
     """``load`` or ``run`` of a program, whose loops have no faults."""
@@ -72,9 +86,9 @@ class Section:
         return self._bodies[-1]
 
     @cached_property
-    def touched(self) -> list[tuple[Nested, Access]]:
+    def touched(self) -> list[Touch]:
         """Every row that the array and the output unit touch."""
-        return [(nested, access) for nested in self.nested for access in accesses(nested.op, self.topology)]
+        return [touch(nested, access) for nested in self.nested for access in accesses(nested.op, self.topology)]
 
     @cached_property
     def rows_in(self) -> list[tuple[int, ReadHostMemory, int]]:
@@ -130,6 +144,10 @@ class Section:
             elif op.queue is Queue.ARRAY:
                 yield Nested(place, op, tuple(counts), tuple(turns), here)
                 here = here.plus(_one(op))
+
+
+def touch(nested: Nested, access: Access) -> Touch:
+    return Touch(nested, access, *access.extent(nested.counts))
 
 
 def _one(op: Instruction) -> Tally:

@@ -16,7 +16,7 @@ from tilesim.rotating.isa.checks.accesses import Access
 from tilesim.rotating.isa.checks.instances import Ints, instances
 from tilesim.rotating.isa.checks.moves import Moves, ram_key, row_of, rows_in, rows_out
 from tilesim.rotating.isa.checks.order import OUTS, ROWS_IN, ROWS_OUT, Order
-from tilesim.rotating.isa.checks.section import Nested
+from tilesim.rotating.isa.checks.section import Touch
 from tilesim.rotating.isa.model.instructions import Queue, Ram
 from tilesim.rotating.topology import Topology
 
@@ -51,22 +51,22 @@ class _Reads:
         self._from_scratch = rows_in(self._section.rows_in, come, scratch=True)
         self._to_scratch = rows_out(self._section.rows_out, gone, scratch=True)
         self._first_out = np.full(len(written.rams[Ram.DATA]), NEVER)
-        for part in instances((it for it in self._section.touched if it[1].writes), first_only=True):
+        for part in instances((it for it in self._section.touched if it.access.writes), first_only=True):
             np.minimum.at(self._first_out, part.row, part.issued)
 
     def faults(self) -> Iterator[str]:
         for label, keep in _KINDS.items():
-            yield from self._array([it for it in self._section.touched if keep(it[1])], label)
+            yield from self._array([it for it in self._section.touched if keep(it.access)], label)
         yield from self._dma_out()
         yield from self._dma_in()
         self._write()
 
-    def _array(self, touched: list[tuple[Nested, Access]], label: str) -> Iterator[str]:
+    def _array(self, touched: list[Touch], label: str) -> Iterator[str]:
         for ram in Ram:
             missing: dict[int, int] = {}
             there = self._written.rams[ram]
             before = np.concatenate([[0], np.cumsum(there)]).tolist()
-            for part in instances((it for it in touched if it[1].ram is ram and not _whole(it, before)), True):
+            for part in instances((it for it in touched if it.access.ram is ram and not _whole(it, before)), True):
                 done = self._order.fetched_by(part.issued) if label == "row" else part.outs + 1
                 keys = part.row + ram_key(ram)
                 bad = ~there[part.row] & ~self._came(keys, OUTS, done)
@@ -118,10 +118,9 @@ class _Reads:
         self._written.scratch = np.union1d(self._written.scratch, self._to_scratch.key)
 
 
-def _whole(touched: tuple[Nested, Access], before: list[int]) -> bool:
+def _whole(touch: Touch, before: list[int]) -> bool:
     """Whether all rows from the first to the last are written already."""
-    nested, access = touched
-    first, last = (row // 2 if access.halves else row for row in access.extent(nested.counts))
+    first, last = touch.rows
     return before[last + 1] - before[first] == last + 1 - first
 
 
