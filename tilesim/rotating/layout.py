@@ -1,6 +1,6 @@
 """How the host's maps stand in rows: values into words, and words into values. Pure arithmetic, without time.
 
-Source: US 2017/0103302 A1, claim 1, for a line of a channel in a block of a row; offsets, stripes, replicas and what
+Source: US 2018/0157962, claim 1, for a line of a channel in a block of a row; offsets, stripes, replicas and what
 lies in unused words are assumptions.
 """
 

@@ -27,7 +27,7 @@ RAW_ROWS = 4
 class Units(ConfigSection):
     """The processing units, in lock step, and the words that they work on.
 
-    Source: US 2017/0103302 A1, claim 1, for units, blocks and the greater-than rule; US 10,565,494 B2, abstract, for
+    Source: US 2018/0157962, claim 1, for units, blocks and the greater-than rule; US 10,565,494 B2, abstract, for
     segments, US 10,565,492 B2, abstract, for those that are shifted; that accumulators saturate is as Ncore has it
     (WikiChip); that there may be fewer than 512 units is an assumption.
     """

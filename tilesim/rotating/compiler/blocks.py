@@ -17,7 +17,7 @@ def least_words(width: int, padding: Padding, vector: bool, topology: Topology) 
     A pad word serves the right edge of its own block and the left edge of the next. A ``vector`` has blocks of its
     only word.
 
-    Source: US 2017/0103302 A1, claim 1, for blocks that are longer than a line; room for padding is an assumption.
+    Source: US 2018/0157962, claim 1, for blocks that are longer than a line; room for padding is an assumption.
     """
     at_least = vector or topology.units.block_rule == "at_least"
     return max(width if at_least else width + 1, width + max(padding.left, padding.right))

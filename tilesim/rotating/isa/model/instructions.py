@@ -3,7 +3,7 @@
 The array, DMA in and DMA out each carry out those of their own queue, in order; they meet only through :class:`Sync`.
 Addresses are rows. One in a loop is ``row + sum(stride * counter of the loop around it) + step * repetition``.
 
-Source: US 2017/0103302 A1, claim 1, for what a step does; US 10,417,560 B2, abstract, for loops over rows, channels and
+Source: US 2018/0157962, claim 1, for what a step does; US 10,417,560 B2, abstract, for loops over rows, channels and
 columns; their encoding, and all other instructions, are assumptions.
 """
 
