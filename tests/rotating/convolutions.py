@@ -224,8 +224,9 @@ def _columns(frame: Frame, weight: int, columns: int, strides: tuple[int, ...] =
         yield _mac(weight + i, strides=strides, rotate=route[-1])
 
 
-def _mac(weight: int, strides: tuple[int, ...] = (), **fields: Any) -> Step:
-    return Step(weights=Rows(weight, strides, step=1), alu=Alu.MULTIPLY_ADD, **fields)
+def _mac(weight: int, strides: tuple[int, ...] = (), repeat: int = 1, **fields: Any) -> Step:
+    rows = Rows(weight, strides, step=1 if repeat > 1 else 0)
+    return Step(weights=rows, alu=Alu.MULTIPLY_ADD, repeat=repeat, **fields)
 
 
 def _turns(route: Sequence[int]) -> Iterator[Instruction]:

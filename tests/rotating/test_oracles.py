@@ -65,7 +65,7 @@ def in_loops() -> list[Instruction]:
         Loop(count=2),
         Loop(count=2),
         Step(data=Rows(0, (1, 1)), weights=Rows(0, (0, 4)), alu=multiply),
-        Step(rotate=1, weights=Rows(1, (0, 4), 1), alu=multiply),
+        Step(rotate=1, weights=Rows(1, (0, 4)), alu=multiply),
         Step(rotate=1, repeat=2),
         Loop(count=1),
         Step(rotate=1, weights=Rows(2, (0, 4, 2), 1), alu=multiply, repeat=2),
@@ -243,7 +243,7 @@ def sums(topology: Topology, products: int) -> Bare:
     """x = 10, -10 times 9 9, 9 9, -9 1, up to so many of them."""
     weights = {0: [9, 9], 1: [9, 9], 2: [-9, 1]}
     ops: list[Instruction] = [Step(data=Rows(0))]
-    ops.append(Step(weights=Rows(0, step=1), alu=Alu.MULTIPLY_ADD, repeat=products))
+    ops += [Step(weights=Rows(k), alu=Alu.MULTIPLY_ADD) for k in range(products)]
     return Bare(topology, [*ops, Out(row=Rows(1))], {0: [10, -10]}, weights)
 
 

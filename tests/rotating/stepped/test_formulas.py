@@ -169,7 +169,7 @@ def test_half_a_row_of_weights_is_for_either_half(model: Model, half: int) -> No
 @pytest.mark.parametrize(("outside", "rest"), [("keep", ROW), ("fill", [-7] * 8)])
 def test_a_mask_names_words(model: Model, outside: Any, rest: list[int]) -> None:
     mask = Mask(offset=7, block=4, stride=2, count=2, blocks=2)
-    ops = [COPY, Step(rotate=1, alu=Alu.COPY), Out(row=Rows(3), outside=outside, fill=-7)]
+    ops = [COPY, Step(rotate=1, alu=Alu.COPY), Out(row=Rows(3), outside=outside, fill=rest[0])]
     rotated = [7, *range(7)]
     wanted = [rotated[k] if k in {7, 1, 3, 5} else rest[k] for k in range(8)]
     assert rows_after(model, copying(chip(8), *ops, mask=mask), [3]) == [wanted]
