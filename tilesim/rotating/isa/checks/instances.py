@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import prod
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,27 +50,27 @@ class Instances:
         return whole[np.argsort(whole.issued, kind="stable")]
 
 
-@dataclass
-class _Grid:
-    """An access, its columns by loops that turn ``counts`` times."""
+class _Grid(NamedTuple):
+    """An access, its columns by loops that turn so many ``turns``."""
 
     place: int
-    counts: tuple[int, ...]
+    turns: tuple[int, ...]
     columns: Columns
     halves: bool
 
     def halved(self) -> Iterator[_Grid]:
         """The same in parts that are small enough."""
-        if prod(self.counts) <= MOST_AT_ONCE:
+        if prod(self.turns) <= MOST_AT_ONCE:
             yield self
             return
-        widest = max(range(len(self.counts)), key=self.counts.__getitem__)
-        turns = self.counts[widest] // 2
-        for first, count in ((0, turns), (turns, self.counts[widest] - turns)):
-            counts = (*self.counts[:widest], count, *self.counts[widest + 1 :])
+        widest = max(range(len(self.turns)), key=self.turns.__getitem__)
+        half = self.turns[widest] // 2
+        for first, count in ((0, half), (half, self.turns[widest] - half)):
+            turns = (*self.turns[:widest], count, *self.turns[widest + 1 :])
             begin = zip(self.columns[0], self.columns[1 + widest], strict=True)
             row, issued, outs, writes = (base + first * turn for base, turn in begin)
-            yield from replace(self, counts=counts, columns=((row, issued, outs, writes), *self.columns[1:])).halved()
+            columns = ((row, issued, outs, writes), *self.columns[1:])
+            yield from self._replace(turns=turns, columns=columns).halved()
 
 
 def instances(touched: Iterable[Touch], first_only: bool = False) -> Iterator[Instances]:
@@ -78,8 +79,9 @@ def instances(touched: Iterable[Touch], first_only: bool = False) -> Iterator[In
     """
     alike: defaultdict[tuple[tuple[int, ...], bool], list[_Grid]] = defaultdict(list)
     for nested, access, _, _ in touched:
-        for grid in _grid(nested, access, first_only).halved():
-            alike[grid.counts, grid.halves].append(grid)
+        whole = _grid(nested, access, first_only)
+        for grid in whole.halved() if whole.turns else (whole,):
+            alike[grid.turns, grid.halves].append(grid)
     for (counts, halves), grids in alike.items():
         several = max(1, MOST_AT_ONCE // prod(counts))
         for first in range(0, len(grids), several):
