@@ -16,9 +16,11 @@ from tilesim.rotating.isa.model.instructions import (
     Function,
     Instruction,
     Loop,
+    Mask,
     Out,
     Queue,
     Rows,
+    Set,
     Step,
     Sync,
 )
@@ -63,6 +65,12 @@ class Writer:
     written: int = 0
     """Rows that these will have written."""
     _loops: list[tuple[Index, int]] = field(default_factory=list)
+    _controls: dict[type[Instruction], Instruction] = field(default_factory=dict)
+    """What control registers and the mask were set to last."""
+    _met: dict[Counter, int] = field(default_factory=dict)
+    """What counters have come to behind the loops that are whole."""
+    _awaited: dict[Counter, int] = field(default_factory=dict)
+    """What they will have come to behind the loops around."""
     _number: int = 0
 
     def begin(self, label: str, layer: int) -> None:
@@ -85,10 +93,21 @@ class Writer:
         yield index
         self._loops.pop()
         self.write(End)
+        self._meet()
 
-    def rows(self, at: At | None) -> Rows | None:
-        """An address, as instructions have it."""
-        return None if at is None else Rows(at.row, self._strides(at.moves), at.step)
+    def control(self, kind: type[Set | Mask], **fields: Any) -> None:
+        """Set control registers or the mask, unless they are known to be set so."""
+        now = kind(**fields)
+        if self._controls.get(kind) == now:
+            return
+        self.write(kind, **fields)
+        self._controls[kind] = now
+        if self._loops:  # in the next turn what stands here comes after the rest
+            del self._controls[kind]
+
+    def rows(self, at: At | None, repeat: int = 1) -> Rows | None:
+        """An address, as instructions have it that do it ``repeat`` times."""
+        return None if at is None else Rows(at.row, self._strides(at.moves), at.step if repeat > 1 else 0)
 
     def _strides(self, moves: Moves) -> tuple[int, ...]:
         strides = [moves.get(index, 0) for index, _ in self._loops]
@@ -96,9 +115,10 @@ class Writer:
             strides.pop()
         return tuple(strides)
 
-    def step(self, *, data: At | None = None, weights: At | None = None, **fields: Any) -> None:
-        if fields.get("repeat", 1):
-            self.write(Step, data=self.rows(data), weights=self.rows(weights), **fields)
+    def step(self, *, data: At | None = None, weights: At | None = None, repeat: int = 1, **fields: Any) -> None:
+        if repeat:
+            rows = {"data": self.rows(data, repeat), "weights": self.rows(weights, repeat)}
+            self.write(Step, **rows, repeat=repeat, **fields)
 
     def rotate(self, distances: tuple[int, ...]) -> None:
         """Rotations of these distances, with nothing else."""
@@ -125,5 +145,16 @@ class Writer:
         self.write(Out, row=self.rows(row), data=self.rows(data), **fields)
 
     def wait(self, until: Counter, count: int, moves: Moves | None = None) -> None:
-        """Hold the array until a counter is there."""
+        """Hold the array until a counter is there, unless it is already."""
+        turns = dict(self._loops)
+        most = count + sum(move * (turns[index] - 1) for index, move in (moves or {}).items() if index in turns)
+        if most <= self._met.get(until, 0):
+            return
         self.write(Sync, unit=Queue.ARRAY, until=until, count=count, strides=self._strides(moves or {}))
+        self._awaited[until] = max(most, self._awaited.get(until, 0))
+        self._meet()
+
+    def _meet(self) -> None:
+        """Outside of loops, all that was waited for has come."""
+        if not self._loops:
+            self._met.update(self._awaited)
