@@ -10,12 +10,14 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
+import tilesim
 from tests.rotating.convolutions import Frame, convolution, input_rows, out_plain, w_of, weight_rows, x_of
 from tests.rotating.programs import PROLOGUE, Bare, chip
 from tests.rotating.random_programs import random_program
 from tilesim.machines.motion import NONE, Motion
 from tilesim.machines.options import RunOptions
 from tilesim.registry import machine_of
+from tilesim.report.analysis.rotation import jumps, moves
 from tilesim.rotating import stepped
 from tilesim.rotating.isa.model.instructions import Mask
 from tilesim.rotating.isa.model.program import Layout, Program, Stripe, TensorPlace
@@ -156,3 +158,82 @@ def test_without_a_trace_slots_are_counted() -> None:
 
 def test_the_registry_knows_who_moves_words() -> None:
     assert isinstance(machine_of(chip(8)), Rotating)
+
+
+DISTANCES = ("1", "1 4", "1 8", "1 4 16", "1..64")
+
+
+def wide(distances: str, dilation: int = 1) -> Program:
+    """A convolution on 128 units, which takes only the slots that it needs."""
+    topology = chip(128, rotation={"distances": distances})
+    channels = [[*range(8)]]
+    frame = Frame(topology, 16, channels, channels, 8, dilation=dilation, order="trimmed", outside=60)
+    w = w_of(8, 3, 3, 8)
+    height, width = 6 - 2 * dilation, 12 - 2 * dilation
+    ops = convolution(frame, w, 6, height, out_plain(8, height))
+    return Bare(topology, ops, input_rows(frame, x_of(6, 12, 8)), weight_rows(frame, w, width)).program()
+
+
+@pytest.mark.parametrize("dilation", [1, 2])
+@pytest.mark.parametrize("own", DISTANCES)
+def test_the_closed_form_is_what_the_program_for_other_distances_takes(own: str, dilation: int) -> None:
+    run, motion = traced(wide(own, dilation))
+    found = {jump.words.replace(" to ", ".."): run.cycles + jump.more for jump in jumps(motion, 0)}
+    assert found == {other: simulate(wide(other, dilation), ()).cycles for other in DISTANCES}
+    assert [jump.words.replace(" to ", "..") for jump in jumps(motion, 0) if jump.is_own] == [own]
+
+
+def compiled(distances: str) -> tuple[int, Program, Motion]:
+    """Slots, program and motion of a network on 1024 units."""
+    topology = tilesim.load_topology("nnu-1024", overrides={"rotation.distances": distances})
+    program = tilesim.compile(tilesim.load_network("example-conv"), topology)
+    run = tilesim.simulate(program, trace=True)
+    [array] = [unit for unit in run.statistics["units"] if unit["track"] == "nnu.array"]
+    assert isinstance(program, Program)
+    return array["busy_cycles"], program, Rotating().motion(program, run.trace)
+
+
+def test_the_closed_form_counts_the_slots_of_compiled_networks() -> None:
+    slots, program, motion = compiled("1")
+    found = {jump.words.replace(" to ", ".."): slots + jump.more for jump in jumps(motion, len(program.layers))}
+    assert found == {other: compiled(other)[0] for other in DISTANCES}
+    for jump in jumps(motion, len(program.layers)):
+        assert sum(jump.of_layers) == jump.more
+
+
+def test_fewest_moves() -> None:
+    assert moves((1, 8), 12)[12] == 5
+    assert moves((1, 4, 8), 12)[12] == 2
+    assert moves(range(1, 65), 100)[100] == 2
+    assert moves((1,), 7).tolist() == [*range(8)]
+
+
+def test_what_stands_in_rows_of_a_compiled_network_is_its_tensors() -> None:
+    """Every word that a unit works with for an output is one of a tensor, or next to one."""
+    _, program, motion = compiled("1")
+    rows = motion.rows
+    names = {tensor.name for tensor in program.inputs} | {place.name for place in program.tensors}
+    works = np.array([op.work == "multiply_add" for op in motion.ops])[motion.slots.op]
+    worked = np.unique(motion.slots.row[works])
+    assert worked.min() >= 0
+    assert {rows.names[rows.name[row]] for row in worked if rows.map[row] >= 0} <= names
+    assert (rows.map[worked] >= 0).mean() > 0.9
+
+
+@pytest.mark.parametrize("shape", ["rows", "half_rows"])
+def test_weights_are_those_that_the_registers_get(shape: str) -> None:
+    """Of random programs: known ones are the words of the row that the step names."""
+    for seed in range(40):
+        program, inputs = random_program(seed)
+        if program.topology.weight_ram.shape != shape:
+            continue
+        _, motion = traced(program, inputs)
+        words = rows_in_words(program.data[0].data.reshape(-1, program.topology.row_bytes), program.topology)
+        slots = motion.slots
+        brings = np.array([op.brings_weights for op in motion.ops])[slots.op]
+        for weight, shift in zip(slots.weight[brings], slots.weight_shift[brings], strict=True):
+            if not 0 <= weight < 8:
+                continue
+            row, half = divmod(int(weight), 2) if shape == "half_rows" else (int(weight), 0)
+            parts = np.split(words[row], 2 if shape == "half_rows" else 1)
+            assert motion.weights[weight + shift].tolist() == np.tile(parts[half], len(parts)).tolist()

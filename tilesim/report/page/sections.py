@@ -22,6 +22,7 @@ from tilesim.report.page.floorplan import floorplan
 from tilesim.report.page.instructions import instructions
 from tilesim.report.page.matrix import matrix
 from tilesim.report.page.path import path
+from tilesim.report.page.rotation import rotation
 from tilesim.report.page.timeline import timeline
 from tilesim.report.words import cause_words, end_words, instant_words
 from tilesim.statistics import RunStatistics
@@ -179,6 +180,7 @@ SECTIONS: tuple[Callable[[SavedRun], PageSection | None], ...] = (
     timeline,
     path,
     floorplan,
+    rotation,
     instructions,
     matrix,
     contention,
