@@ -81,6 +81,7 @@ def test_a_fault_of_the_load_has_its_sentence(old: str, new: str, sentence: str)
         ),
         ("channels=[0]", "channels=[1]", "input 'in0': layout.stripes[0]: channels must be -1 to 0, not 1 to 1"),
         ("channels=[0]", "channels=[-1]", "input 'in0': layout.stripes[0]: channels must have channel 0 in a block"),
+        ("depth=1", f"depth={1 << 80}", "input 'in0': layout.stripes[0]: channels must have channel 1 in a block"),
         ("offset=0", "offset=8", "input 'in0': layout.stripes[0]: offset must be 0 to 7, a word of a row, not 8"),
         ("depth=1", "depth=1 fill=256", "input 'in0': layout.fill must be -128 to 255, what a word can be, not 256"),
         (

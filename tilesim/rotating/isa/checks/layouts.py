@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import count
 
 from tilesim.machines.checks import MOST_HOST_BYTES
 from tilesim.rotating.isa.checks.fields import word_range
@@ -52,5 +53,5 @@ def _stripe(stripe: Stripe, layout: Layout, units: int) -> Iterator[str]:
     there = {channel for channels in stripe.channels for channel in channels if channel != -1}
     if there and not 0 <= min(there) <= max(there) < layout.depth:
         yield f"channels must be -1 to {layout.depth - 1}, not {min(there)} to {max(there)}"
-    elif missing := sorted(set(range(layout.depth)) - there):
-        yield f"channels must have channel {missing[0]} in a block"
+    elif (missing := next(channel for channel in count() if channel not in there)) < layout.depth:
+        yield f"channels must have channel {missing} in a block"
