@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import MISSING
 from functools import partial
 from inspect import Parameter, isclass, isfunction, signature
@@ -17,12 +17,13 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 import yaml
+from pydantic import BaseModel
 
 import tilesim
 from tilesim import public
 from tilesim.assembly.records import Field
 from tilesim.assembly.values import Notation
-from tilesim.machines.topology import keys, spelt
+from tilesim.machines.topology import Key, keys, spelt
 from tilesim.registry import MACHINES, machine_named
 from tilesim.report.tracks import kind_of
 from tilesim.report.workload_keys import workload_keys
@@ -54,14 +55,35 @@ def table(*rows: tuple[str, ...]) -> Iterator[str]:
 def chip_keys() -> Iterator[str]:
     """Every key of a chip, as those have it that set nothing."""
     for machine in OURS:
-        chip = machine_named(machine).schema(machine=machine, name="-")
-        rows = [(f"`{key.key}`", _default(key.key, spelt(key)), key.meaning) for key in keys(chip)]
+        schema, example = machine_named(machine).schema, tilesim.load_topology(machine_named(machine).example)
+        needed = set(_needed(schema))
+        chip = schema.model_validate(_only(example, needed))
+        rows = [(f"`{key.key}`", _default(key, needed), key.meaning) for key in keys(chip)]
         yield from ("", f"## machine: {machine}", "", *table(("key", "default", "meaning"), *rows))
     yield ""
 
 
-def _default(key: str, value: str) -> str:
-    return "must be given" if key in {"machine", "name"} else f"`{value}`" if value else ""
+def _needed(schema: type[BaseModel], section: str = "") -> Iterator[str]:
+    """The keys without a default."""
+    for name, field in schema.model_fields.items():
+        if isclass(field.annotation) and issubclass(field.annotation, BaseModel):
+            yield from _needed(field.annotation, f"{section}{name}.")
+        elif field.is_required():
+            yield f"{section}{name}"
+
+
+def _only(section: BaseModel, needed: Set[str], path: str = "") -> dict[str, object]:
+    """The ``needed`` keys of a chip, as a file has them; sections with none of them may be empty."""
+    values = {name: getattr(section, name) for name in type(section).model_fields}
+    return {
+        name: _only(value, needed, f"{path}{name}.") if isinstance(value, BaseModel) else value
+        for name, value in values.items()
+        if isinstance(value, BaseModel) or f"{path}{name}" in needed
+    }
+
+
+def _default(key: Key, needed: Set[str]) -> str:
+    return "must be given" if key.key in needed else f"`{spelt(key)}`" if spelt(key) else ""
 
 
 def network_keys() -> Iterator[str]:

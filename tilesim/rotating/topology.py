@@ -49,7 +49,7 @@ class Units(ConfigSection):
 
 
 class Rotation(ConfigSection):
-    """How words move from unit to unit. Source: US 10,395,165 B2, abstract, for distances beyond 1."""
+    """How words move from unit to unit. Source: US 10,395,165 B2, abstract, for distances beyond one."""
 
     direction: Annotated[
         Literal["up", "down"], Field(description="whether a unit takes the word of a lower one, or of a higher one")
@@ -108,7 +108,7 @@ def _rises(numbers: tuple[int, ...]) -> bool:
 class DataRam(ConfigSection):
     """The memory of activations: a row has a word for each unit."""
 
-    rows: Annotated[Count, Field(description="its rows")]
+    rows: Annotated[Count, Field(description="rows of the data RAM")]
     ports: Annotated[Literal["single", "dual"], Field(description="whether a read and a write share a cycle")] = (
         "single"
     )
@@ -117,7 +117,7 @@ class DataRam(ConfigSection):
 class WeightRam(ConfigSection):
     """The memory of weights and parameters. Source: US 10,586,148 B2, abstract, for rows of half the words."""
 
-    rows: Annotated[Count, Field(description="its rows")]
+    rows: Annotated[Count, Field(description="rows of the weight RAM")]
     ports: Annotated[Literal["single", "dual"], Field(description="whether a read and a write share a cycle")] = (
         "single"
     )
