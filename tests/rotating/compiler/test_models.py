@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.rotating.compiler.clocks import control
 from tests.rotating.compiler.compiled import chip, exact
 from tests.rotating.interpreter import Interpreter
 from tilesim.network.graph import Network
@@ -32,8 +33,11 @@ CONTROL = {
     "kws": [4, 3, 1, 2, 1, 2, 1, 2, 1, 3, 3],
     "resnet8": [3, 2, 3, 1, 4, 3, 4, 2, 4, 3, 4, 2, 3, 3],
 }
-"""Of set, mask and parameters: 1 of ``set`` a layer, and 2 of the others a pass, less those that would set what is set
-already; adds have no parameters."""
+"""Of set, mask and parameters: of a pass, parameters, and a mask if it differs from the one before; a layer's set, if
+it differs, too.
+"""
+PASSES = {"digits": [1, 1, 2, 1, 0, 1, 1], "kws": [2, *[1] * 10], "resnet8": [1, 1, 1, 0, 2, 1, 2, 0, 2, 1, 2, 0, 1, 1]}
+"""With parameters; where there are none, the layer is an add, which needs none."""
 
 
 def model(name: str, models: Path) -> Network:
@@ -46,10 +50,18 @@ def by_layer(found: Interpreter) -> tuple[list[int], list[int]]:
     return [found.by_layer[layer] for layer in layers], [found.overhead[layer] for layer in layers]
 
 
+def most_control(name: str) -> list[int]:
+    """Of layers of which each sets everything anew."""
+    return [control(passes) if passes else 2 for passes in PASSES[name]]
+
+
 @pytest.mark.parametrize(("name", "topology"), CLOCKS)
 def test_every_tensor_is_golden_and_each_layer_takes_its_clocks(name: str, topology: str, models: Path) -> None:
     program, found = exact(model(name, models), chip(topology))
     assert by_layer(found) == (CLOCKS[name, topology], CONTROL[name])
+    assert all(
+        least <= own <= most for least, own, most in zip(PASSES[name], CONTROL[name], most_control(name), strict=True)
+    )
     assert len(program.run) < 500
 
 

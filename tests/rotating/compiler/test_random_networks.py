@@ -19,7 +19,7 @@ from tilesim.rotating.topology import Topology
 
 EXAMPLES = 400
 ADD = Add("double", (-3, 1 << 30, 0, 4, 1 << 30, 0, -5, 1 << 30, -19), (-128, 127))
-DISTANCES = st.sampled_from(["1", "1", "1 4", "1 2 3", "1..7"])
+DISTANCES = st.sampled_from(["1", "1", "1 4", "1 2 3", "1-7"])
 CHIPS = st.builds(
     lambda units, bits, direction, distances, rule: small(
         units, units__word_bits=bits, rotation__direction=direction, rotation__distances=distances,

@@ -24,6 +24,8 @@ class Part:
 
     weights: Rows
     parameters: Rows
+    clocks: int = 0
+    """About as long as it is needed."""
 
     @property
     def rows(self) -> int:
@@ -95,6 +97,10 @@ class Call:
     inputs: tuple[Layout, ...]
     output: Layout
     parts: int
+    most_rows: int | None = None
+    """Of a part, if there is a limit."""
+    partial: int = -1
+    """From which row on sums stand that are not whole, if there are any."""
     places: tuple[PartPlace, ...] = ()
     sources: tuple[Placed, ...] = ()
     target: Placed | None = None
@@ -154,14 +160,18 @@ class Call:
 
     def registers(self, writer: Writer, **fields: Any) -> None:
         """Set the control registers for the layer."""
-        writer.write(Set, data=self.words(self.task.inputs[0].dtype), **fields)
+        writer.control(Set, data=self.words(self.task.inputs[0].dtype), **fields)
+
+    def begin(self, writer: Writer, number: int) -> None:
+        """From here on a part is needed."""
+        self.begun(number)
+        if self.places[number].arrived:
+            writer.wait(Counter.DMA_IN, self.places[number].arrived)
 
     def fetch(self, writer: Writer, number: int, table: bool = False) -> int:
         """Have the parameters of a pass fetched; the set in which they will be."""
+        self.begin(writer, number)
         place = self.places[number]
-        self.begun(number)
-        if place.arrived:
-            writer.wait(Counter.DMA_IN, place.arrived)
         chosen = 0 if table else next(self.sets)
         writer.write(Parameters, row=writer.rows(At(place.parameters)), set=chosen, table=table)
         return chosen
@@ -171,7 +181,7 @@ class Call:
         (first, count), units = own.used, self.units
         offset = (units.offset + first * units.block) % self.topology.units.count
         columns = self.task.window.output[1]
-        writer.write(Mask, offset=offset, block=units.block, stride=self.stride, count=columns, blocks=count)
+        writer.control(Mask, offset=offset, block=units.block, stride=self.stride, count=columns, blocks=count)
 
     def out(self, writer: Writer, own: Pass, line: int, lines: Index, **fields: Any) -> None:
         """Write a line of a pass; the first pass of a row fills what none of them makes."""

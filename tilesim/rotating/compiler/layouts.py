@@ -145,10 +145,7 @@ class _Maps:
         stripe = self.of[first].stripes[0]
         for other in others:
             if self.of[other].stripes[0].channels != stripe.channels:
-                raise CapacityError(
-                    f"{self.sizes.name}: node {task.node.title} ({task.node.kind}) must read tensors whose channels "
-                    f"stand in the same blocks"
-                )
+                raise CapacityError(f"{task.title} must read tensors whose channels stand in the same blocks")
         for tensor in task.inputs:
             if tensor.data is not None:
                 self._keep(tensor.index, stripe.offset, stripe.channels)

@@ -145,5 +145,5 @@ def tasks_of(plan: RowPlan) -> list[Task]:
         shapes[output.index] = made
         weights = node.inputs[1:] if isinstance(node.operator, WEIGHTED) else ()
         constants = tuple(data for index in weights if (data := tensors[index].data) is not None)
-        tasks.append(Task(layer, node, inputs, output, maps, made, constants))
+        tasks.append(Task(layer, node, inputs, output, maps, made, plan.network.name, constants))
     return tasks

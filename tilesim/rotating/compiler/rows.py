@@ -11,9 +11,16 @@ from tilesim.rotating.isa.model.program import Layout
 from tilesim.rotating.topology import Topology
 
 
-def lifetimes(tasks: Sequence[Task], layouts: Mapping[int, Layout], leave: set[int]) -> dict[int, Lifetime]:
+def waiting_key(step: int) -> int:
+    """What stands for the sums that wait in a step, among the numbers of tensors."""
+    return -1 - step
+
+
+def lifetimes(
+    tasks: Sequence[Task], layouts: Mapping[int, Layout], leave: set[int], waiting: Mapping[int, int]
+) -> dict[int, Lifetime]:
     """How long each tensor's rows are needed: inputs from the start, for they come when they come; constants, and those
-    that ``leave``, up to the end.
+    that ``leave``, up to the end; rows of sums that are ``waiting``, in a step only.
     """
     end = len(tasks)
     made = {task.output.index: step for step, task in enumerate(tasks)}
@@ -23,6 +30,8 @@ def lifetimes(tasks: Sequence[Task], layouts: Mapping[int, Layout], leave: set[i
             index = tensor.index
             last = end if tensor.data is not None or index in leave else step
             lives[index] = Lifetime(layouts[index].rows, made.get(index, 0), last, tensor.title)
+    for step, rows in waiting.items():
+        lives[waiting_key(step)] = Lifetime(rows, step, step, "sums")
     return lives
 
 

@@ -9,16 +9,20 @@ from itertools import cycle
 
 import numpy as np
 
+from tilesim.errors import CapacityError
 from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Tensor
 from tilesim.rotating.compiler.call import Call, Part, PartPlace, Placed
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.ends import leaving, written_rows
 from tilesim.rotating.compiler.layouts import layouts_of
+from tilesim.rotating.compiler.lower.chunks import chunks
+from tilesim.rotating.compiler.lower.convolution import filter_row
 from tilesim.rotating.compiler.lower.operators import OPERATORS
 from tilesim.rotating.compiler.plan import RowPlan, tasks_of
-from tilesim.rotating.compiler.rows import allocated, lifetimes
-from tilesim.rotating.compiler.streaming import Residence, reside
+from tilesim.rotating.compiler.rows import allocated, lifetimes, waiting_key
+from tilesim.rotating.compiler.streaming import Need, Residence, reside
+from tilesim.rotating.compiler.task import MIXING
 from tilesim.rotating.compiler.weights import Rows
 from tilesim.rotating.isa.model.instructions import (
     Counter,
@@ -30,7 +34,7 @@ from tilesim.rotating.isa.model.instructions import (
     Sync,
 )
 from tilesim.rotating.layout import rows_of
-from tilesim.rotating.topology import Topology
+from tilesim.rotating.topology import RAW_ROWS, Topology
 
 RESIDENT, STREAMED, CONSTANT = "weights", "streamed weights", "constants"
 """What the host's data are called."""
@@ -65,13 +69,15 @@ class Stream:
             inputs = tuple(layouts.of[tensor.index] for tensor in task.inputs)
             parts = layouts.parts.get(task.layer, 1)
             calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts))
-        parts_of = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
+        parts_of, residence = weights_of(calls, topology, name)
         firsts = [sum(map(len, parts_of[:number])) for number in range(len(calls))]
-        everything = [part for own in parts_of for part in own]
-        residence = reside([part.rows for part in everything], topology.weight_ram.rows, name)
         leave = {sink.stored.index for sink in plan.sinks}
-        rows = allocated(name, lifetimes(tasks, layouts.of, leave), topology)
+        waiting = {step: RAW_ROWS * call.output.height for step, call in enumerate(calls) if is_cut(call)}
+        rows = allocated(name, lifetimes(tasks, layouts.of, leave, waiting), topology)
+        for step in waiting:
+            calls[step].partial = rows.pop(waiting_key(step))
         placed = {index: Placed(layouts.of[index], row) for index, row in rows.items()}
+        everything = [part for own in parts_of for part in own]
         return cls(plan, topology, calls, everything, firsts, residence, placed, Writer(topology))
 
     @property
@@ -219,3 +225,30 @@ class Stream:
         data = held.data.reshape((1,) * (4 - held.data.ndim) + held.data.shape)
         rows: Rows = rows_of(np.broadcast_to(data, shape), layout, self.topology)[0]
         return rows
+
+
+def weights_of(calls: Sequence[Call], topology: Topology, name: str) -> tuple[list[list[Part]], Residence]:
+    """The parts of each layer, and where they stand; where a pass has no room, passes are cut to half of it.
+
+    Raises:
+        CapacityError: there is no room even so.
+    """
+    capacity = topology.weight_ram.rows
+    try:
+        parts = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
+        return parts, reside(_needs(parts), capacity, topology.link_cycles, name)
+    except CapacityError:
+        for call in calls:
+            call.most_rows = capacity // 2
+        parts = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
+        return parts, reside(_needs(parts), capacity, topology.link_cycles, name)
+
+
+def _needs(parts: Sequence[Sequence[Part]]) -> list[Need]:
+    return [Need(part.rows, part.clocks) for own in parts for part in own]
+
+
+def is_cut(call: Call) -> bool:
+    """Whether passes of a layer are cut, so that sums wait."""
+    op = call.task.node.operator
+    return isinstance(op, MIXING) and len(chunks(call, filter_row(call))) > 1

@@ -2,10 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilesim.errors import CapacityError
+
+
+@dataclass(frozen=True)
+class Need:
+    """Of a part: ``rows``, for about ``clocks``."""
+
+    rows: int
+    clocks: int = 0
 
 
 @dataclass(frozen=True)
@@ -21,56 +29,89 @@ class Residence:
         return self.streamed[number - self.turns] if number >= self.turns else None
 
 
-def reside(sizes: Sequence[int], capacity: int, what: str) -> Residence:
-    """Rows for parts of these ``sizes``, in the order in which they are used.
+ORDERS: tuple[Callable[[int, Need], tuple[int, ...]], ...] = (
+    lambda part, need: (-need.rows, -part),
+    lambda part, _: (-part,),
+    lambda part, need: (need.rows - need.clocks, -part),
+)
+"""Who is streamed first: the largest; the last; who is used the longest for its size."""
 
-    As few rows are streamed as can be, through two stretches if there is room for two; who is streamed stands in the
-    first, the second, the first again.
+
+def reside(parts: Sequence[Need], capacity: int, link_cycles: int, what: str) -> Residence:
+    """Rows for parts, in the order in which they are used. If they don't all fit, some are streamed, through two
+    stretches if there is room for two: those with which all would be done soonest, where the link takes
+    ``link_cycles`` for a row.
 
     Raises:
         CapacityError: a part that finds no room; ``what`` is whose they are.
     """
-    if sum(sizes) <= capacity:
-        return Residence(_stacked(sizes, range(len(sizes)), 0))
+    if sum(part.rows for part in parts) <= capacity:
+        return Residence(_stacked(parts, range(len(parts)), 0))
     for turns in (2, 1):
-        ways = [_streamed(sizes, capacity, stretch, turns) for stretch in sorted(set(sizes))]
-        if known := [way for way in ways if way is not None]:
-            stretch, streamed = min(known, key=lambda way: sum(sizes[part] for part in way[1]))
-            return _in_turns(sizes, stretch, streamed, turns)
+        if ways := list(_ways(parts, capacity, turns)):
+            return min(ways, key=lambda way: end(parts, way, link_cycles))
+    most = max(part.rows for part in parts)
     raise CapacityError(
         f"{what} must have passes whose weights and parameters fit the weight RAM of {capacity:,} rows, and one has "
-        f"{max(sizes):,}"
+        f"{most:,}"
     )
 
 
-def _streamed(sizes: Sequence[int], capacity: int, stretch: int, turns: int) -> tuple[int, list[int]] | None:
-    """The parts to stream through stretches of so many rows: the largest that go in, until the others fit."""
-    beyond = sum(sizes) + turns * stretch - capacity
+def end(parts: Sequence[Need], way: Residence, link_cycles: int) -> int:
+    """About when the last part is done: each works once it has come, and comes once there is room for it."""
+    arrived, done = dict[int, int](), dict[int, int]()
+    link = clock = 0
+    number = 0
+    for part, need in enumerate(parts):
+        while number < len(way.streamed):
+            before = way.before(number)
+            if before is not None and before not in done:
+                break
+            link = max(link, 0 if before is None else done[before]) + parts[way.streamed[number]].rows * link_cycles
+            arrived[way.streamed[number]] = link
+            number += 1
+        clock = max(clock, arrived.get(part, 0)) + need.clocks
+        done[part] = clock
+    return clock
+
+
+def _ways(parts: Sequence[Need], capacity: int, turns: int) -> Iterator[Residence]:
+    for stretch in sorted({part.rows for part in parts}):
+        for order in ORDERS:
+            streamed = _streamed(parts, capacity - turns * stretch, stretch, order)
+            if streamed is not None:
+                yield _in_turns(parts, stretch, streamed, turns)
+
+
+def _streamed(
+    parts: Sequence[Need], room: int, stretch: int, order: Callable[[int, Need], tuple[int, ...]]
+) -> list[int] | None:
+    """The parts to stream through stretches of so many rows, until there is ``room`` for the others."""
+    beyond = sum(part.rows for part in parts) - room
     chosen: list[int] = []
-    for part in sorted(range(len(sizes)), key=lambda part: -sizes[part]):
-        if beyond > 0 and sizes[part] <= stretch:
+    for part in sorted(range(len(parts)), key=lambda part: order(part, parts[part])):
+        if beyond > 0 and parts[part].rows <= stretch:
             chosen.append(part)
-            beyond -= sizes[part]
+            beyond -= parts[part].rows
     for part in reversed(chosen):
-        if beyond + sizes[part] <= 0:
+        if beyond + parts[part].rows <= 0:
             chosen.remove(part)
-            beyond += sizes[part]
-    return (stretch, sorted(chosen)) if beyond <= 0 else None
+            beyond += parts[part].rows
+    return sorted(chosen) if beyond <= 0 and room >= 0 else None
 
 
-def _in_turns(sizes: Sequence[int], stretch: int, streamed: Sequence[int], turns: int) -> Residence:
+def _in_turns(parts: Sequence[Need], stretch: int, streamed: Sequence[int], turns: int) -> Residence:
     chosen = set(streamed)
-    stay = [part for part in range(len(sizes)) if part not in chosen]
-    rows = list(_stacked(sizes, stay, turns * stretch))
+    rows = list(_stacked(parts, [part for part in range(len(parts)) if part not in chosen], turns * stretch))
     for number, part in enumerate(streamed):
         rows[part] = number % turns * stretch
     return Residence(tuple(rows), tuple(streamed), turns)
 
 
-def _stacked(sizes: Sequence[int], parts: Sequence[int], first: int) -> tuple[int, ...]:
-    """The rows of ``parts``, one behind the other."""
-    rows = [0] * len(sizes)
-    for part in parts:
+def _stacked(parts: Sequence[Need], own: Sequence[int], first: int) -> tuple[int, ...]:
+    """The rows of some parts, one behind the other."""
+    rows = [0] * len(parts)
+    for part in own:
         rows[part] = first
-        first += sizes[part]
+        first += parts[part].rows
     return tuple(rows)

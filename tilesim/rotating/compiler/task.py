@@ -68,8 +68,14 @@ class Task:
     output: Tensor
     maps: tuple[MapShape, ...]
     made: MapShape
+    network: str = ""
     constants: tuple[Array, ...] = field(default=(), repr=False)
     """Weights and biases, as the operator has them."""
+
+    @property
+    def title(self) -> str:
+        """How a sentence names it."""
+        return f"{self.network}: node {self.node.title} ({self.node.kind})"
 
     @property
     def family(self) -> Family:

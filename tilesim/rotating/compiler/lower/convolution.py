@@ -10,10 +10,11 @@ from numpy.typing import NDArray
 
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Convolution, FullyConnected
-from tilesim.rotating.compiler.call import Call, Part, Pass, Traits
+from tilesim.rotating.compiler.call import Call, Part, Traits
 from tilesim.rotating.compiler.channels import steps_of
 from tilesim.rotating.compiler.emitter import Writer
-from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass
+from tilesim.rotating.compiler.lower.chunks import PartialPass, chunks, pieces
+from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass, whole_pass
 from tilesim.rotating.compiler.lower.parameters import channel_parameters, scaling_of
 from tilesim.rotating.compiler.weights import skewed, weight_rows
 from tilesim.rotating.isa.model.instructions import Alu
@@ -48,18 +49,31 @@ def kernels(call: Call) -> NDArray[Any]:
 
 
 def convolution_parts(call: Call) -> list[Part]:
+    """One for each pass, or for each chunk of one."""
     op, weights, read = call.task.node.operator, kernels(call), call.inputs[0].stripes[0].channels
     assert isinstance(op, Mixing)
-    steps = block_steps(call)
+    row = filter_row(call)
+    unit, cut = row.steps * row.columns, chunks(call, row)
     parts = []
     for own in call.passes:
-        words = skewed(weights, own.made, read, steps, call.units, op.weight_zero_point, call.stride, call.up)
-        parts.append(Part(weight_rows(words, call.topology), channel_parameters(call, own)))
+        words = skewed(weights, own.made, read, row.steps, call.units, op.weight_zero_point, call.stride, call.up)
+        rows, parameters = weight_rows(words, call.topology), channel_parameters(call, own)
+        for chunk in cut:
+            own_rows = rows[chunk.start * unit : chunk.stop * unit]
+            share = parameters if chunk is cut[-1] else parameters[:0]
+            parts.append(Part(own_rows, share, call.task.window.visits * len(chunk) * row.clocks(call.topology)))
     return parts
 
 
+def filter_row(call: Call) -> FilterRow:
+    window, units = call.task.window, call.topology.units.count
+    return FilterRow(
+        window.kernel[1], window.dilations[1], block_steps(call), call.units.block, units, Alu.MULTIPLY_ADD
+    )
+
+
 def lower_convolution(call: Call, writer: Writer) -> None:
-    op, window = call.task.node.operator, call.task.window
+    op = call.task.node.operator
     assert isinstance(op, Mixing)
     call.registers(
         writer,
@@ -70,19 +84,18 @@ def lower_convolution(call: Call, writer: Writer) -> None:
         zero_point=op.output_zero_point,
         clamp=op.clamp,
     )
-    units = call.topology.units.count
-    row = FilterRow(window.kernel[1], window.dilations[1], block_steps(call), call.units.block, units, Alu.MULTIPLY_ADD)
+    row = filter_row(call)
+    cut = chunks(call, row)
     for number, own in enumerate(call.passes):
-        lower_pass(call, writer, number, own, row)
-
-
-def lower_pass(call: Call, writer: Writer, number: int, own: Pass, row: FilterRow) -> None:
-    """All lines of a pass."""
-    call.mask(writer, own)
-    chosen = call.fetch(writer, number)
-    lines = LinePass(call, own, row, range(call.sources[0].groups), call.places[number].row)
-    for span in call.task.window.spans:
-        lines.write(writer, span, set=chosen)
+        call.mask(writer, own)
+        places = range(number * len(cut), (number + 1) * len(cut))
+        lines = [
+            LinePass(call, own, row, pieces(call, row, chunk, place)) for chunk, place in zip(cut, places, strict=True)
+        ]
+        if len(lines) == 1:
+            whole_pass(lines[0], writer, call.task.window.spans, call.fetch(writer, number))
+        else:
+            PartialPass(lines, places).write(writer)
 
 
 def weighted_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:

@@ -6,7 +6,7 @@ from tilesim.network.operators import DepthwiseConvolution
 from tilesim.rotating.compiler.call import Call, Part, Traits
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.lower.convolution import weighted_faults
-from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass
+from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass, Piece, whole_pass
 from tilesim.rotating.compiler.lower.parameters import channel_parameters, scaling_of
 from tilesim.rotating.compiler.weights import own as own_weights
 from tilesim.rotating.compiler.weights import weight_rows
@@ -41,9 +41,8 @@ def lower_depthwise(call: Call, writer: Writer) -> None:
         group = (own.row * call.parts + own.slot) // copies
         call.mask(writer, own)
         chosen = call.fetch(writer, number)
-        lines = LinePass(call, own, row, range(group, group + 1), call.places[number].row)
-        for span in window.spans:
-            lines.write(writer, span, set=chosen)
+        piece = Piece(range(group, group + 1), range(window.kernel[0]), call.places[number].row)
+        whole_pass(LinePass(call, own, row, [piece]), writer, window.spans, chosen)
 
 
 OPERATORS = {DepthwiseConvolution: Traits(depthwise_parts, lower_depthwise, weighted_faults, on_map=True)}

@@ -25,9 +25,7 @@ def scaling_of(task: Task) -> Scaling:
     """
     scaling = task.scaling
     if scaling is None:
-        raise CapacityError(
-            f"node {task.node.title} ({task.node.kind}) must have factors that 32 bits and a shift of 8 hold, not 64"
-        )
+        raise CapacityError(f"{task.title} must have factors that 32 bits and a shift of 8 hold, not 64")
     return scaling
 
 

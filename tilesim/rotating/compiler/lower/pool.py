@@ -12,7 +12,7 @@ from tilesim.network.graph import Network, Node
 from tilesim.network.operators import AveragePool, MaxPool, Mean
 from tilesim.rotating.compiler.call import Call, Part, Traits
 from tilesim.rotating.compiler.emitter import Writer
-from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass
+from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass, Piece, whole_pass
 from tilesim.rotating.compiler.lower.parameters import IDENTITY, of_blocks, one_for_all, scaling_of
 from tilesim.rotating.compiler.windows import Span
 from tilesim.rotating.isa.model.instructions import Alu
@@ -81,13 +81,13 @@ def lower_pool(call: Call, writer: Writer) -> None:
     number = 0
     for own in call.passes:
         group = own.row * call.parts + own.slot
-        lines = LinePass(call, own, row, range(group, group + 1), None, Alu.COPY if largest else None)
+        piece = Piece(range(group, group + 1), range(window.kernel[0]))
+        lines = LinePass(call, own, row, [piece], Alu.COPY if largest else None)
         call.mask(writer, own)
         for _, spans in stretches(call):
             chosen = call.fetch(writer, number)
             number += 1
-            for span in spans:
-                lines.write(writer, span, set=chosen)
+            whole_pass(lines, writer, spans, chosen)
 
 
 def pool_faults(_network: Network, node: Node, _topology: Topology) -> Iterator[str]:

@@ -97,7 +97,7 @@ def _move(
     assert call.target is not None
     move, number = read
     offset, block, stride, count, blocks = mask
-    writer.write(Mask, offset=offset, block=block, stride=stride, count=count, blocks=blocks)
+    writer.control(Mask, offset=offset, block=block, stride=stride, count=count, blocks=blocks)
     with writer.loop(stretch.lines) as line:
         if move is not None:
             _load(call, writer, move, stretch, number, line)
