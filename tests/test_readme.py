@@ -16,6 +16,7 @@ from tests.scripts import ROOT, script
 from tilesim.cli import COMMANDS
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import READERS
+from tilesim.rotating.isa.assembly import ASSEMBLY as ROTATING
 from tilesim.systolic.isa.assembly import ASSEMBLY as SYSTOLIC
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
@@ -149,12 +150,13 @@ def test_every_operator_and_every_key_without_a_choice_is_listed() -> None:
 
 
 def test_every_directive_and_instruction_is_listed() -> None:
-    tiled, systolic = page("assembly").split("## The systolic machine")
+    tiled, systolic, rotating = re.split("## The (?:systolic|rotating) machine", page("assembly"))
     named = set(re.findall(r"`(\.?\w+)(?: 1)?`", tiled))
     assert named >= {kind.mnemonic for kind in INSTRUCTIONS}
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
     assert named >= set(re.findall(r"^\.\w+", ASSEMBLY.write(program), re.MULTILINE))
     assert set(re.findall(r"`(\w+)`", systolic)) >= set(SYSTOLIC.mnemonics)
+    assert set(re.findall(r"`(\w+)`", rotating)) >= set(ROTATING.mnemonics)
 
 
 def test_the_first_command() -> None:

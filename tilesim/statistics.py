@@ -146,11 +146,11 @@ class LayerStatistics(TypedDict):
     parameters: NotRequired[str]
     """Where its parameters live: ``copy`` (in every tile that needs them), ``partition`` (in each tile its own),
     ``home tile`` (in one tile, which sends them), ``streamed`` (in data memory), or several of these; empty if it has
-    none, and on systolic machines."""
+    none, and on other machines."""
     macs: Count
     """Multiply-accumulates that the model asks for, of all inferences."""
     tiles: Count
-    """On how many tiles it runs; of a systolic machine 1, or 0 if the host computes it."""
+    """On how many tiles it runs; of another machine 1, or 0 if the host computes it."""
     start_cycle: int
     """When its first step began; 0 of a layer that the host computes."""
     cycles: Count
@@ -177,7 +177,7 @@ class RequestStatistics(TypedDict):
     loaded: NotRequired[bool]
     """Whether its parameters were loaded for it, rather than found on the chip."""
     start_cycle: Count
-    """When it began: its first instruction is issued (tiled), its first byte leaves the host (systolic)."""
+    """When it began: its first instruction is issued (tiled), its first byte leaves the host (systolic); 0 (rotating)."""
     end_cycle: Count
     """When its last byte is at the host."""
     latency_cycles: Count
@@ -315,7 +315,7 @@ class RunStatistics(TypedDict):
     schema: str
     """``tilesim.run/1``."""
     machine: str
-    """The kind of machine: ``tiled``, ``systolic``."""
+    """The kind of machine: ``tiled``, ``systolic``, ``rotating``."""
     network: str
     """Name of the network, or of the program."""
     topology: str
@@ -333,7 +333,8 @@ class RunStatistics(TypedDict):
     mac_utilisation: float
     """``macs`` by those that the machine could do in ``cycles``."""
     streamed_bytes: NotRequired[Count]
-    """Parameter bytes that leave data memory (tiled) or weight memory (systolic) while the program runs."""
+    """Parameter bytes that leave data memory (tiled), weight memory (systolic) or the host (rotating) while the program
+    runs."""
     bytes: BytesByBus
     """What went over each bus."""
     energy: NotRequired[EnergyStatistics | None]
