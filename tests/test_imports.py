@@ -59,6 +59,13 @@ NEVER = (
     ("tilesim.systolic.units", "tilesim.systolic.compiler.compile"),
     ("tilesim.systolic.units", "tilesim.systolic.compiler"),
     ("tilesim.systolic.units", "tilesim.network"),
+    ("tilesim.rotating.datapath", "simpy"),
+    ("tilesim.rotating.datapath", "tilesim.network"),
+    ("tilesim.rotating.units", "tilesim.rotating.compiler"),
+    ("tilesim.rotating.units", "tilesim.rotating.stepped"),
+    ("tilesim.rotating.units", "tilesim.network"),
+    ("tilesim.rotating.compiler", "tilesim.rotating.units"),
+    ("tilesim.rotating.stepped", "simpy"),
     ("tilesim.tiled.stepped", "simpy"),
     ("tilesim.tiled.caching", "simpy"),
     ("tilesim.tiled.caching", "numpy"),
@@ -72,6 +79,18 @@ NEVER = (
 
 # The only parts of tilesim that a part may import.
 ONLY = {
+    "tilesim.rotating.stepped": (
+        "tilesim.rotating.stepped",
+        "tilesim.rotating.isa",
+        "tilesim.rotating.topology",
+        "tilesim.rotating.layout",
+        "tilesim.rotating.host",
+        "tilesim.machines.host",
+        "tilesim.machines.machine",
+        "tilesim.machines.verify",
+        "tilesim.arithmetic",
+        "tilesim.errors",
+    ),
     "tilesim.tiled.stepped": (
         "tilesim.tiled.stepped",
         "tilesim.tiled.isa",

@@ -119,7 +119,8 @@ def _wide(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift:
 
 def _divide(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shift: NDArray[np.int32]) -> NDArray[Any]:
     count = multiplier.astype(np.int64)
-    magnitude = (np.abs(accumulators.astype(np.int64)) + count // 2) // count
+    with np.errstate(divide="ignore"):  # a program may hold a count of 0, of which nothing comes
+        magnitude = (np.abs(accumulators.astype(np.int64)) + count // 2) // count
     return np.where(accumulators < 0, -magnitude, magnitude).astype(np.int32)
 
 

@@ -70,6 +70,8 @@ class PeakRate:
     keys: tuple[str, ...]
     links: str = ""
     clock: str = "clock_hz"
+    per: int = 1
+    """By what the product is divided: 8 where the keys say how many bits."""
     byte: str = ""
     """What a byte is of which it brings so many; empty of MACs. The bytes of a layer are the following."""
     bus: str = ""

@@ -88,8 +88,8 @@ DESCRIPTION = Description(
     peaks=(PeakRate("all units", ("units.count",)),),
     bandwidths=(
         PeakRate(
-            "a row a cycle of one RAM", ("row_bytes",), byte="byte read from the RAMs",
-            actions=("buffer_read",),
+            "a row a cycle of either RAM", ("units.count", "units.word_bits"), per=4,
+            byte="byte read from the RAMs", actions=("buffer_read",),
         ),
         PeakRate("the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"),
     ),

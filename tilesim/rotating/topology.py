@@ -15,7 +15,7 @@ from tilesim.machines.topology import Topology as AnyTopology
 from tilesim.printable import shown
 
 Count = Annotated[int, Field(ge=1, le=1 << 24)]
-_DISTANCES = re.compile(r"\d{1,5}(\.\.\d{1,5})?( \d{1,5}(\.\.\d{1,5})?)*")
+_DISTANCES = re.compile(r"\d{1,5}(-\d{1,5})?( \d{1,5}(-\d{1,5})?)*")
 Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
 PARAMETER_BYTES = 9
 """Of a processing unit: int32 bias, int32 multiplier and int8 shift."""
@@ -56,7 +56,7 @@ class Rotation(ConfigSection):
     ] = "up"
     distances: Annotated[
         str,
-        Field(description="how many words a rotation can go in a cycle: numbers from 1 on, such as 1 4 16 or 1..64"),
+        Field(description="how many words a rotation can go in a cycle: numbers from 1 on, such as 1 4 16 or 1-64"),
     ] = "1"
 
     @field_validator("distances", mode="before")
@@ -68,7 +68,7 @@ class Rotation(ConfigSection):
     @classmethod
     def _rise(cls, distances: str) -> str:
         if not (_DISTANCES.fullmatch(distances) and _rises(_numbers(distances))):
-            raise ValueError(f"must be rising numbers from 1 on, such as 1 4 16 or 1..64, not {shown(distances)}")
+            raise ValueError(f"must be rising numbers from 1 on, such as 1 4 16 or 1-64, not {shown(distances)}")
         return distances
 
     @cached_property
@@ -97,7 +97,7 @@ def _route(reach: tuple[int, ...], words: int) -> tuple[int, ...]:
 
 
 def _numbers(distances: str) -> tuple[int, ...]:
-    ends = [[int(end) for end in word.split("..")] for word in distances.split()]
+    ends = [[int(end) for end in word.split("-")] for word in distances.split()]
     return tuple(number for first, *last in ends for number in range(first, (last or [first])[0] + 1))
 
 

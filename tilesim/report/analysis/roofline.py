@@ -107,7 +107,7 @@ def _roof(statistics: RunStatistics, rate: PeakRate, machine: Description) -> Ro
     chip = statistics["chip"]
     links = [link["track"] for link in statistics["links"]]
     times = sum(role(link, machine).bus == rate.links for link in links) if rate.links else 1
-    return Roof(rate.words, times * prod(_value(chip, key) for key in (*rate.keys, rate.clock)))
+    return Roof(rate.words, times * prod(_value(chip, key) for key in (*rate.keys, rate.clock)) / rate.per)
 
 
 def _value(chip: Mapping[str, Any], key: str) -> int:

@@ -115,7 +115,7 @@ def test_data_are_whole_rows() -> None:
             {"sequencer": {"instructions": 12}},
             "run: must be at most 12 instructions, what sequencer.instructions has room for, not 13",
         ),
-        ({"rotation": {"distances": "1..3"}}, None),
+        ({"rotation": {"distances": "1-3"}}, None),
         ({"weight_ram": {"rows": 64, "shape": "half_rows"}}, None),
         (
             {"weight_ram": {"rows": 17, "shape": "half_rows"}},
