@@ -55,7 +55,7 @@ CAUSES = {
         "rotating words to where they are needed",
         lost="tile",
     ),
-    "element-wise": Cause("units add, compare or copy words", lost="tile"),
+    "element-wise": Cause("units add, compare or copy words", "adding, comparing or copying words", lost="tile"),
     "capture": Cause("the output unit takes the accumulators", "handing sums to the output unit", lost="tile"),
     "control": Cause("control registers are set", "setting control registers", lost="serial"),
     "input stall": Cause("the host's rows are not there yet", "waiting for the host's rows", lost="bus"),
