@@ -22,6 +22,7 @@ from scripts.benchmarks.scalesim_subject import _table
 from scripts.benchmarks.subject import first_layers, hashed, inputs, main, peak_bytes
 from scripts.benchmarks.table import markdown
 from tests.networks import Weave
+from tests.soak import part_of
 
 PAGE = (ROOT / "tilesim" / "guide" / "benchmarks.md").read_text(encoding="utf-8")
 PATIENCE = Patience(rounds=3, budget_seconds=60, limit_seconds=60)
@@ -206,9 +207,10 @@ def test_a_layer_for_scalesim() -> None:
     assert _table([58, 3]) == "layer,column0,column1,\nconvolution,58,3,\n"
 
 
-def test_a_quick_run(tmp_path: Path) -> None:
-    """What the guide names, with one round."""
-    command = [sys.executable, "-m", "scripts.benchmarks", "--quick", "--rounds", "1", "--out", tmp_path]
+@pytest.mark.parametrize("words", part_of([["--only", "digits"], ["--quick"]], 1), ids=" ".join)
+def test_a_quick_run(words: list[str], tmp_path: Path) -> None:
+    """What the guide names, or the quickest of it, with one round."""
+    command = [sys.executable, "-m", "scripts.benchmarks", *words, "--rounds", "1", "--out", tmp_path]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     written = json.loads((tmp_path / "bench.json").read_text())
     assert (tmp_path / "bench.md").read_text() == done.stdout == markdown(written)

@@ -8,12 +8,13 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.soak import part_of
 
 FOLDED = {100, 117, 125, 157, 35}
 """Tensors with a border that a convolution takes over: nothing holds them as they are."""
 
 
-@pytest.mark.parametrize("topology", ["edge-2x2", "edge-4x4", pytest.param("edge-8x8", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("topology", part_of(["edge-2x2", "edge-4x4", "edge-8x8"], 2))
 def test_every_tensor_and_every_head_equals_the_reference_kernels(models: Path, topology: str) -> None:
     folder = models / "mit_mcunet_detection"
     network = tilesim.load_network(folder / "model.tflite")

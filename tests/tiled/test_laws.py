@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.soak import counts
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
 from tilesim import simulate
@@ -127,13 +128,14 @@ def test_samples_that_run_together_are_what_each_is_alone() -> None:
     assert len(found) > 25
 
 
-def test_the_ring_in_bursts_is_the_ring_in_packets(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("count", counts(100, 300))
+def test_the_ring_in_bursts_is_the_ring_in_packets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
     """In every figure and in every span of the trace."""
-    numbers = range(FIRST, FIRST + 300)
+    numbers = range(FIRST, FIRST + count)
     bursts = list(whole_runs(numbers))
     monkeypatch.setattr("tilesim.tiled.run.simulate.Chip", in_packets)
     assert list(whole_runs(numbers)) == bursts
-    assert len(bursts) > 150
+    assert len(bursts) > count / 2
 
 
 def in_packets(*parts: Any, bursts: bool, **settings: Any) -> Chip:  # noqa: ARG001

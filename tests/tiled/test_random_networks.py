@@ -19,7 +19,7 @@ from tilesim.network.graph import Network
 from tilesim.run import Run
 from tilesim.tiled.isa.model.program import Program
 
-EXAMPLES = counts(30, 200)
+EXAMPLES = counts(20, 200)
 CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 17, 31, 64, 65, 100, 200]) | st.integers(1, 200)
 CHIPS: dict[str, st.SearchStrategy[Any]] = {
     "instruction_bus.buffer_depth": st.sampled_from([1, 2, 8]),
