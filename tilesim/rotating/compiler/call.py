@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import cycle
-from typing import Any
+from math import lcm
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from tilesim.network.graph import Network, Node
 from tilesim.rotating.compiler.emitter import At, Index, Moves, Writer
 from tilesim.rotating.compiler.task import Task
 from tilesim.rotating.compiler.weights import Rows
+from tilesim.rotating.compiler.windows import Span
 from tilesim.rotating.isa.model.instructions import Counter, Mask, Parameters, Place, Set
 from tilesim.rotating.isa.model.program import Layout, Stripe
 from tilesim.rotating.topology import Topology
@@ -47,13 +49,16 @@ class PartPlace:
 
 @dataclass(frozen=True)
 class Placed:
-    """A map from ``row`` of the data RAM on; an input has come once DMA in has written as many rows as it has, after
-    the first ``before``.
+    """A map from ``row`` of the data RAM on, all of it, or in a ``ring`` of so many lines. Of what comes from the host,
+    DMA in has written ``before`` rows before it comes, in a ring before it comes for each pass. Of what leaves for the
+    host from a ring of so many rows, row by row, DMA out has sent ``left`` rows before.
     """
 
     layout: Layout
     row: int
-    before: int | None = None
+    before: tuple[int, ...] = ()
+    ring: int = 0
+    left: int = 0
 
     @property
     def stripe(self) -> Stripe:
@@ -63,9 +68,23 @@ class Placed:
     def groups(self) -> int:
         return self.layout.line_rows
 
-    def at(self, line: int = 0, moves: Moves | None = None) -> At:
-        """The first row of a line."""
-        return At(self.row + line * self.groups, moves or {})
+
+class Line(NamedTuple):
+    """An output line: the first that is made in a loop, which makes one every ``lines`` lines."""
+
+    first: int
+    loop: Index
+    lines: int
+
+
+class Spot(NamedTuple):
+    """A row of a map, and how many rows DMA in has written once it is there; None if it does not come from it."""
+
+    data: At
+    came: At | None
+
+    def plus(self, rows: int, moves: Moves) -> Spot:
+        return Spot(self.data.plus(rows, moves), None if self.came is None else self.came.plus(rows, moves))
 
 
 @dataclass(frozen=True)
@@ -80,12 +99,13 @@ class Pass:
 
     @property
     def used(self) -> tuple[int, int]:
-        """The blocks of units at work: the first, and how many from there on."""
-        held = np.array(self.made) >= 0
-        if held.all():
+        """The blocks of units at work: the first, and how many from there on; of those between some may be idle."""
+        held = np.flatnonzero(np.array(self.made) >= 0)
+        if len(held) == len(self.made):
             return 0, len(held)
-        first = int(np.flatnonzero(held & ~np.roll(held, 1))[0])
-        return first, int(held.sum())
+        gaps = np.diff(np.append(held, held[0] + len(self.made)))
+        last = int(np.argmax(gaps))
+        return int(held[(last + 1) % len(held)]), len(self.made) + 1 - int(gaps[last])
 
 
 @dataclass
@@ -106,6 +126,8 @@ class Call:
     target: Placed | None = None
     sets: Iterator[int] = field(default_factory=lambda: cycle((0, 1)))
     """The sets into which parameters are fetched, in turn."""
+    started: list[int] = field(default_factory=list)
+    """Outs issued when each pass begins."""
     begun: Callable[[int], None] = lambda _number: None
     """Is told when a pass begins."""
 
@@ -177,25 +199,71 @@ class Call:
         return chosen
 
     def mask(self, writer: Writer, own: Pass) -> None:
-        """Name the words that a pass makes."""
+        """Begin a pass: name the words that it makes."""
+        self.started.append(writer.outs)
         (first, count), units = own.used, self.units
         offset = (units.offset + first * units.block) % self.topology.units.count
         columns = self.task.window.output[1]
         writer.control(Mask, offset=offset, block=units.block, stride=self.stride, count=columns, blocks=count)
 
-    def out(self, writer: Writer, own: Pass, line: int, lines: Index, **fields: Any) -> None:
+    @property
+    def period(self) -> int:
+        """Lines after which all rings begin anew."""
+        stride = self.task.window.strides[0]
+        rings = [source.ring // stride for source in self.sources if source.ring]
+        if self.target is not None and self.target.ring:
+            rings.append(self.target.ring)
+        return lcm(*rings)
+
+    @property
+    def held(self) -> int:
+        """Rows of a line that a pass reads."""
+        return self.sources[0].groups if self.task.family == "mixing" else 1
+
+    def lines(self, writer: Writer, spans: Sequence[Span]) -> Iterator[tuple[Span, Line]]:
+        """All output lines, in loops; what is written for each stands in them."""
+        period = self.period
+        for span in spans:
+            whole, rest = divmod(span.lines, period)
+            for turns, first, count in ((whole, span.line, period), (1, span.line + whole * period, rest)):
+                if not turns * count:
+                    continue
+                with writer.loop(turns) as loop:
+                    for line in range(first, first + count):
+                        yield span, Line(line, loop, period)
+
+    def spot(self, source: Placed, own: Pass, line: Line, y: int, group: int) -> Spot:
+        """Row ``group`` of line ``y`` of a map, which a pass reads for an output line."""
+        down = line.lines * self.task.window.strides[0]
+        if not source.ring:
+            row, moves = y * source.groups + group, {line.loop: down * source.groups}
+            came = At(source.before[0] + row + 1, moves) if source.before else None
+            return Spot(At(source.row + row, moves), came)
+        within = group if self.held > 1 else 0
+        came = At(source.before[self.number(own)] + y * self.held + within + 1, {line.loop: down * self.held})
+        return Spot(At(source.row + y % source.ring * self.held + within), came)
+
+    def number(self, own: Pass) -> int:
+        return self.passes.index(own)
+
+    def wait(self, writer: Writer, spot: Spot) -> None:
+        """Hold the array until a row has come."""
+        if spot.came is not None:
+            writer.wait(Counter.DMA_IN, spot.came.row, spot.came.moves)
+
+    def out(self, writer: Writer, own: Pass, line: Line, **fields: Any) -> None:
         """Write a line of a pass; the first pass of a row fills what none of them makes."""
-        assert self.target is not None
-        row = self.target.at(line, {lines: self.target.groups}).plus(own.row)
+        target = self.target
+        assert target is not None
         place = Place(self.parts, own.slot) if self.stride > 1 else None
         if own.slot == 0:
             fields |= {"outside": "fill", "fill": self.output.fill}
+        row = At(target.row + line.first * target.groups + own.row, {line.loop: line.lines * target.groups})
+        if target.ring:
+            number = own.row * target.layout.height + line.first
+            writer.wait(Counter.DMA_OUT, target.left + number - target.ring + 1, {line.loop: line.lines})
+            row = At(target.row + number % target.ring)
         writer.out(row, place=place, clear="zero", **fields)
-
-    def wait(self, writer: Writer, source: Placed, row: At) -> None:
-        """Hold the array until a row of an input has come."""
-        if source.before is not None:
-            writer.wait(Counter.DMA_IN, source.before + row.row - source.row + 1, row.moves)
 
 
 @dataclass(frozen=True)

@@ -138,7 +138,7 @@ class Stream:
         for number, source in enumerate(self.plan.sources):
             index = source.stored.index
             if index in self.placed:
-                self.placed = {**self.placed, index: replace(self.placed[index], before=inputs[f"input{number}"])}
+                self.placed = {**self.placed, index: replace(self.placed[index], before=(inputs[f"input{number}"],))}
         return arrived
 
     def _place(self, part: int, arrived: Mapping[int, int]) -> PartPlace:
@@ -150,8 +150,8 @@ class Stream:
         later = {tensor.index for call in self.calls[number + 1 :] for tensor in call.task.inputs}
         for tensor in self.calls[number].task.inputs:
             placed = self.placed[tensor.index]
-            if placed.before is not None and tensor.index not in later:
-                self.writer.wait(Counter.DMA_IN, placed.before + placed.layout.rows)
+            if placed.before and tensor.index not in later:
+                self.writer.wait(Counter.DMA_IN, placed.before[0] + placed.layout.rows)
 
     def run(self) -> Iterator[Instruction]:
         """All queues: what comes, what the array does, what leaves."""

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilesim.errors import CapacityError
-from tilesim.rotating.compiler.call import Call
-from tilesim.rotating.compiler.emitter import At, Index, Writer
+from tilesim.rotating.compiler.call import Call, Line
+from tilesim.rotating.compiler.emitter import At, Writer
 from tilesim.rotating.compiler.lower.lines import FilterRow, LinePass, Piece
 from tilesim.rotating.compiler.windows import Span
 from tilesim.rotating.isa.model.instructions import Alu, Function
@@ -65,22 +65,21 @@ class PartialPass:
 
     def _span(self, writer: Writer, number: int, lines: LinePass, span: Span, chosen: int) -> None:
         """Sums that wait are taken up, added to, and put back, or, in the end, converted."""
-        last = len(self.lines) - 1
+        call, last = lines.call, len(self.lines) - 1
         if 0 < number < last and not any(lines.inside(span)):
             return
-        with writer.loop(span.lines) as line:
+        for _, line in call.lines(writer, [span]):
             if number:
-                self._restore(writer, span, line)
+                self._restore(writer, line)
             lines.write(writer, span, line)
             if number == last:
-                lines.call.out(writer, lines.own, span.line, line, function=Function.REQUANTISE, set=chosen)
+                call.out(writer, lines.own, line, function=Function.REQUANTISE, set=chosen)
             else:
-                row = self._row(span, line)
-                writer.out(row, function=Function.RAW, outside="fill", fill=0, clear="zero")
+                writer.out(self._row(line), function=Function.RAW, outside="fill", fill=0, clear="zero")
 
-    def _restore(self, writer: Writer, span: Span, line: Index) -> None:
+    def _restore(self, writer: Writer, line: Line) -> None:
         for plane in range(RAW_ROWS):
-            writer.step(data=self._row(span, line).plus(plane), alu=Alu.PLANE, plane=plane)
+            writer.step(data=self._row(line).plus(plane), alu=Alu.PLANE, plane=plane)
 
-    def _row(self, span: Span, line: Index) -> At:
-        return At(self.lines[0].call.partial + span.line * RAW_ROWS, {line: RAW_ROWS})
+    def _row(self, line: Line) -> At:
+        return At(self.lines[0].call.partial + line.first * RAW_ROWS, {line.loop: line.lines * RAW_ROWS})

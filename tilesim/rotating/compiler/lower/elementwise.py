@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from itertools import groupby
 from typing import Any
 
 import numpy as np
 
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Add, Multiply, Rescale, Table
-from tilesim.rotating.compiler.call import Call, Part, Pass, Placed, Traits
-from tilesim.rotating.compiler.emitter import At, Index, Writer
+from tilesim.rotating.compiler.call import Call, Line, Part, Pass, Placed, Traits
+from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.lower.parameters import one_for_all, scaling_of
 from tilesim.rotating.compiler.pairing import Pairing, pairing, swapped_scaling
 from tilesim.rotating.compiler.task import map_shape
 from tilesim.rotating.compiler.weights import table_rows
 from tilesim.rotating.isa.model.instructions import Alu, Function
 from tilesim.rotating.topology import Topology
-
-Places = tuple[Index, Index]
-"""The loops over the lines, and over the rows of each."""
 
 
 def no_parts(_call: Call) -> list[Part]:
@@ -35,11 +31,6 @@ def lone_parts(call: Call) -> list[Part]:
     return [Part(none, one_for_all(call, scaling_of(call.task)))]
 
 
-def masks(call: Call) -> list[list[Pass]]:
-    """The rows of a line, those together of which the same words hold elements."""
-    return [list(alike) for _, alike in groupby(call.passes, lambda own: own.used)]
-
-
 def lower_alone(call: Call, writer: Writer) -> None:
     op = call.task.node.operator
     table = isinstance(op, Table)
@@ -52,11 +43,11 @@ def lower_alone(call: Call, writer: Writer) -> None:
         call.registers(writer)
     out: dict[str, Any] = {"function": Function.LOOKUP} if table else {"function": Function.REQUANTISE}
     out["set"] = call.fetch(writer, 0, table)
-    for alike in masks(call):
-        call.mask(writer, alike[0])
-        with writer.loop(call.output.height) as line, writer.loop(len(alike)) as row:
-            _load(call, writer, call.sources[0], alike[0], (line, row), Alu.COPY if table else Alu.ADD)
-            _out(call, writer, alike[0], (line, row), **out)
+    for own in call.passes:
+        call.mask(writer, own)
+        for _, line in call.lines(writer, call.task.window.spans):
+            _load(call, writer, call.sources[0], own, line, Alu.COPY if table else Alu.ADD)
+            call.out(writer, own, line, **out)
 
 
 def lower_pair(call: Call, writer: Writer) -> None:
@@ -67,42 +58,32 @@ def lower_pair(call: Call, writer: Writer) -> None:
     scaling = swapped_scaling(op) if way.swapped else op.scaling
     combine = "add" if isinstance(op, Add) else "multiply"
     call.registers(writer, rule=op.rule, clamp=op.clamp, combine=combine, scaling=scaling)
-    for alike in masks(call):
-        call.mask(writer, alike[0])
-        with writer.loop(call.output.height) as line, writer.loop(len(alike)) as row:
-            _pair(call, writer, way, alike[0], (line, row))
+    for own in call.passes:
+        call.mask(writer, own)
+        for _, line in call.lines(writer, call.task.window.spans):
+            _pair(call, writer, way, own, line)
 
 
-def _pair(call: Call, writer: Writer, way: Pairing, own: Pass, places: Places) -> None:
+def _pair(call: Call, writer: Writer, way: Pairing, own: Pass, line: Line) -> None:
     added, other = (call.sources[1], call.sources[0]) if way.swapped else (call.sources[0], call.sources[1])
     if way.words and call.sources[way.turned] is not added:
-        _load(call, writer, added, own, places, Alu.COPY)
-        _load(call, writer, other, own, places, Alu.NONE)
+        _load(call, writer, added, own, line, Alu.COPY)
+        _load(call, writer, other, own, line, Alu.NONE)
         writer.rotate(call.topology.rotation.route(way.words))
-        _out(call, writer, own, places, function=Function.COMBINE)
+        call.out(writer, own, line, function=Function.COMBINE)
         return
-    _load(call, writer, added, own, places, Alu.NONE if way.words else Alu.COPY)
+    _load(call, writer, added, own, line, Alu.NONE if way.words else Alu.COPY)
     if way.words:
         writer.turned(way.words, Alu.COPY)
-    row = _row(other, own, places)
-    call.wait(writer, other, row)
-    _out(call, writer, own, places, function=Function.COMBINE, data=row)
+    spot = call.spot(other, own, line, line.first, own.row)
+    call.wait(writer, spot)
+    call.out(writer, own, line, function=Function.COMBINE, data=spot.data)
 
 
-def _row(placed: Placed, own: Pass, places: Places) -> At:
-    return At(placed.row + own.row, {places[0]: placed.groups, places[1]: 1})
-
-
-def _load(call: Call, writer: Writer, placed: Placed, own: Pass, places: Places, alu: Alu) -> None:
-    row = _row(placed, own, places)
-    call.wait(writer, placed, row)
-    writer.step(data=row, alu=alu)
-
-
-def _out(call: Call, writer: Writer, own: Pass, places: Places, **fields: Any) -> None:
-    assert call.target is not None
-    row = _row(call.target, own, places)
-    writer.out(row, outside="fill", fill=call.output.fill, clear="zero", **fields)
+def _load(call: Call, writer: Writer, placed: Placed, own: Pass, line: Line, alu: Alu) -> None:
+    spot = call.spot(placed, own, line, line.first, own.row)
+    call.wait(writer, spot)
+    writer.step(data=spot.data, alu=alu)
 
 
 def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:

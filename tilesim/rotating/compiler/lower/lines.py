@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import NamedTuple
 
-from tilesim.rotating.compiler.call import Call, Pass
-from tilesim.rotating.compiler.emitter import At, Index, Writer
+from tilesim.rotating.compiler.call import Call, Line, Pass, Spot
+from tilesim.rotating.compiler.emitter import At, Writer
 from tilesim.rotating.compiler.windows import Span
 from tilesim.rotating.isa.model.instructions import Alu, Function
 from tilesim.rotating.topology import Topology
@@ -80,41 +81,56 @@ class LinePass:
         """The filter rows of each piece that lie in the map."""
         return [range(max(rows.start, span.first), min(rows.stop, span.end)) for _, rows, _ in self.pieces]
 
-    def write(self, writer: Writer, span: Span, line: Index) -> None:
+    def write(self, writer: Writer, span: Span, line: Line) -> None:
         """The sums of some lines, whose loop is there."""
         for piece, rows in zip(self.pieces, self.inside(span), strict=True):
-            self._piece(writer, piece._replace(rows=rows), piece, span, line)
+            for part in self._unbroken(rows, line):
+                self._piece(writer, piece._replace(rows=part), piece, line, part.start == span.first)
 
-    def _piece(self, writer: Writer, piece: Piece, whole: Piece, span: Span, line: Index) -> None:
-        if piece.rows and self.first is not None:
-            self._row(writer, self._data(span, line, piece.groups.start, piece.rows.start), None, self.first)
+    def _unbroken(self, rows: range, line: Line) -> list[range]:
+        """Filter rows whose data follow each other: a ring begins anew behind its last line."""
+        ring = self.call.sources[0].ring
+        if not ring:
+            return [rows] if rows else []
+        turns = groupby(rows, lambda row: self._y(line, row) // ring)
+        return [range(own[0], own[-1] + 1) for own in (list(alike) for _, alike in turns)]
+
+    def _y(self, line: Line, row: int) -> int:
+        """The line of the map that a filter row lies on."""
+        window = self.call.task.window
+        return line.first * window.strides[0] - window.padding.top + row * window.dilations[0]
+
+    def _piece(self, writer: Writer, piece: Piece, whole: Piece, line: Line, begins: bool) -> None:
+        if begins and self.first is not None:
+            self._row(writer, self._spot(line, piece), None, self.first)
             piece = piece._replace(rows=piece.rows[1:])
         if not piece.rows:
             return
-        rows = self.row.steps * self.row.columns
-        data = self._data(span, line, piece.groups.start, piece.rows.start)
+        rows, spot = self.row.steps * self.row.columns, self._spot(line, piece)
         with writer.loop(len(piece.groups)) as group, writer.loop(len(piece.rows)) as row:
             weights = None
             if piece.weights is not None:
                 first = piece.weights + (piece.rows.start - whole.rows.start) * rows
                 weights = At(first, {group: self.call.task.window.kernel[0] * rows, row: rows})
-            down = self.call.task.window.dilations[0] * self.call.sources[0].groups
-            self._row(writer, data.plus(0, {group: 1, row: down}), weights)
+            down = self.call.task.window.dilations[0] * self._line_rows
+            self._row(writer, spot.plus(0, {group: 1, row: down}), weights)
 
-    def _data(self, span: Span, line: Index, group: int, row: int) -> At:
-        """Where the data of a filter row stand for the first line of a span."""
-        window, source = self.call.task.window, self.call.sources[0]
-        top = span.line * window.strides[0] - window.padding.top + row * window.dilations[0]
-        return At(source.row + top * source.groups + group, {line: window.strides[0] * source.groups})
+    @property
+    def _line_rows(self) -> int:
+        source = self.call.sources[0]
+        return self.call.held if source.ring else source.groups
 
-    def _row(self, writer: Writer, data: At, weights: At | None, first: Alu | None = None) -> None:
-        self.call.wait(writer, self.call.sources[0], data)
-        self.row.write(writer, data, weights, first)
+    def _spot(self, line: Line, piece: Piece) -> Spot:
+        source = self.call.sources[0]
+        return self.call.spot(source, self.own, line, self._y(line, piece.rows.start), piece.groups.start)
+
+    def _row(self, writer: Writer, spot: Spot, weights: At | None, first: Alu | None = None) -> None:
+        self.call.wait(writer, spot)
+        self.row.write(writer, spot.data, weights, first)
 
 
 def whole_pass(lines: LinePass, writer: Writer, spans: Sequence[Span], chosen: int) -> None:
     """All sums of some lines at once, and an out for each."""
-    for span in spans:
-        with writer.loop(span.lines) as line:
-            lines.write(writer, span, line)
-            lines.call.out(writer, lines.own, span.line, line, function=Function.REQUANTISE, set=chosen)
+    for span, line in lines.call.lines(writer, spans):
+        lines.write(writer, span, line)
+        lines.call.out(writer, lines.own, line, function=Function.REQUANTISE, set=chosen)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Concatenation, Pad, Reshape, ResizeNearest, Slice
-from tilesim.rotating.compiler.call import Call, Part, Traits
+from tilesim.rotating.compiler.call import Call, Line, Part, Traits
 from tilesim.rotating.compiler.emitter import At, Index, Writer
 from tilesim.rotating.compiler.lower.parameters import IDENTITY, one_for_all
 from tilesim.rotating.compiler.moves import Copying, LineMoves, Move, Words
@@ -101,17 +101,17 @@ def _move(
     with writer.loop(stretch.lines) as line:
         if move is not None:
             _load(call, writer, move, stretch, number, line)
-        target = call.target.at(stretch.line, {line: call.target.groups}).plus(row)
+        target = At(call.target.row + stretch.line * call.target.groups + row, {line: call.target.groups})
         outside: dict[str, Any] = {"outside": "fill", "fill": call.output.fill} if first else {}
         writer.out(target, function=Function.REQUANTISE, set=chosen, clear="zero", **outside)
 
 
 def _load(call: Call, writer: Writer, move: Move, stretch: Stretch, number: int, line: Index) -> None:
     source = call.sources[move.source]
-    rise = stretch.rises[number] * source.groups
-    data: At = source.at(stretch.made.lines[number], {line: rise}).plus(move.row)
-    call.wait(writer, source, data)
-    writer.step(data=data, alu=Alu.NONE if move.distance else Alu.ADD)
+    own = call.passes[0]
+    spot = call.spot(source, own, Line(0, line, stretch.rises[number]), stretch.made.lines[number], move.row)
+    call.wait(writer, spot)
+    writer.step(data=spot.data, alu=Alu.NONE if move.distance else Alu.ADD)
     if move.distance:
         writer.turned(move.distance, Alu.ADD)
 
