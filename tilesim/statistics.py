@@ -177,7 +177,9 @@ class RequestStatistics(TypedDict):
     loaded: NotRequired[bool]
     """Whether its parameters were loaded for it, rather than found on the chip."""
     start_cycle: Count
-    """When it began: its first instruction is issued (tiled), its first byte leaves the host (systolic); 0 (rotating)."""
+    """When it began: its first instruction is issued (tiled), its first byte leaves the host (systolic), or the run
+    begins (rotating).
+    """
     end_cycle: Count
     """When its last byte is at the host."""
     latency_cycles: Count
