@@ -13,6 +13,7 @@ import pytest
 
 from tests.browser.conftest import Open
 from tests.report.saved import made_up, random_trace
+from tests.soak import part_of
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.page.build import page as built
 from tilesim.report.page.timeline import stacked, timeline
@@ -450,12 +451,13 @@ def opens_readably(page: Any) -> None:
 
 
 @pytest.mark.slow
-def test_the_run_of_mobilenet(open_page: Open, models: Path, tmp_path: Path) -> None:
+@pytest.mark.parametrize("name", part_of(["mlperf_resnet8", "coral_tf2_mnv2_ptq"], 1))
+def test_the_run_of_a_real_model(open_page: Open, models: Path, tmp_path: Path, name: str) -> None:
     from typer.testing import CliRunner
 
     from tilesim.cli import app
 
-    (model,) = (models / "coral_tf2_mnv2_ptq").glob("*.tflite")
+    (model,) = (models / name).glob("*.tflite")
     for words in (("run", model, "--topology", "edge-4x4", "--trace", "--out", tmp_path), ("report", tmp_path)):
         result = CliRunner().invoke(app, [str(word) for word in words])
         assert result.exit_code == 0, result.output
