@@ -17,6 +17,7 @@ from tilesim.machines.motion import Motion
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.page.build import page as html
 from tilesim.report.page.rotation import NO_PROGRAM, rotation
+from tilesim.report.tracks import kind_of
 from tilesim.rotating.isa.model.program import Program
 
 FRAME = "#rotation .rot-frame"
@@ -225,7 +226,7 @@ def test_other_distances(large_page: Any, large: SavedRun) -> None:
     layer = 3
     large_page.select_option("#rotation select[aria-label=layer]", str(layer))
     cycles = large.statistics["layers"][layer]["cycles"] + found[-1]["of_layers"][layer]
-    assert text(large_page, output).startswith(f"By 1 to 64: {cycles:,} cycles for layer 3, ")
+    assert text(large_page, output).startswith(f"By 1-64: {cycles:,} cycles for layer 3, ")
     bars = large_page.locator("#rotation .rot-bar")
     assert bars.count() == len(found)
     bars.nth(0).click()
@@ -305,6 +306,18 @@ def test_a_change_of_theme_is_seen_in_the_cells(page: Any) -> None:
     page.click("#theme")
     settled(page)
     assert page.evaluate(CELL, [13, 1, 4, 3, False])[:3] == colour(page, "series-0") != before[:3]
+
+
+def test_it_says_why_the_array_waits(large_page: Any, large: SavedRun) -> None:
+    trace = large.trace
+    assert trace is not None
+    stall = trace.kinds.index("stall:input")
+    ours = (trace.track == trace.tracks.index("nnu.array")) & (trace.kind == stall)
+    cycle = int(trace.start_cycle[ours][0]) - trace.start
+    large_page.evaluate(f"tilesim.rotation.go({cycle + 1}, 0)")
+    assert f"the array {kind_of('stall:input').words}" in text(large_page, LINE)
+    large_page.evaluate(f"tilesim.rotation.go({large.statistics['cycles'] - 1}, 0)")
+    assert text(large_page, LINE).endswith("the array is done: all words stay.")
 
 
 def test_markup_in_names_is_text(open_page: Open, tmp_path: Path, small: tuple[SavedRun, Motion]) -> None:

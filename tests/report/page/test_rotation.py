@@ -21,6 +21,7 @@ from tilesim.report.page import rotation as module
 from tilesim.report.page.build import encoded
 from tilesim.report.page.rotation import NO_PROGRAM, NO_TRACE, NO_WEIGHTS, rotation, within
 from tilesim.report.page.sections import SECTIONS
+from tilesim.report.tracks import kind_of
 from tilesim.report.words import short_name
 
 
@@ -150,3 +151,21 @@ def test_what_is_too_much_is_left_out_and_it_says_so(motion: Motion, monkeypatch
     gaps = set(np.flatnonzero(columns["gap"][1:]).tolist())
     assert cuts
     assert {cut for cut in cuts if cut < kept.size - 1} <= gaps
+
+
+def test_it_knows_why_the_array_waited(run: SavedRun, motion: Motion) -> None:
+    """Every cycle of the run is a slot, a stall with a reason, or behind the last slot."""
+    columns = columns_of(run)
+    waiting = [
+        range(start, start + cycles)
+        for start, cycles in zip(columns["stall_cycle"].tolist(), columns["stall_cycles"].tolist(), strict=True)
+    ]
+    slots = motion.slots
+    issued = [range(c, c + n) for c, n in zip(slots.cycle.tolist(), slots.slots.tolist(), strict=True)]
+    cycles = sorted(cycle for stretch in (*waiting, *issued) for cycle in stretch)
+    assert cycles == [*range(len(cycles))]
+    data = data_of(run)
+    trace = run.trace
+    assert trace is not None
+    assert data["waits"] == [kind_of(kind).words for kind in trace.kinds]
+    assert {trace.kinds[kind] for kind in columns["stall_kind"].tolist()} >= {"stall:input", "stall:weights"}

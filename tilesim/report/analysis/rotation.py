@@ -59,7 +59,7 @@ def moves(distances: Sequence[int], most: int) -> NDArray[np.int64]:
 
 
 def distance_words(distances: Sequence[int]) -> str:
-    """``1 4 16``, ``1 to 64``."""
+    """As a chip's key has them: ``1 4 16``, ``1-64``."""
     if len(distances) > 2 and distances[-1] - distances[0] == len(distances) - 1:
-        return f"{distances[0]} to {distances[-1]}"
+        return f"{distances[0]}-{distances[-1]}"
     return " ".join(map(str, distances))

@@ -158,7 +158,7 @@ class Picture {
     const state = this.words.at(this.clock);
     const word = this.words.word(state, this.unit);
     this.now.textContent = `clock ${number(this.clock)} of ${number(this.words.data.clocks)}`;
-    this.line.textContent = `Clock ${number(this.clock)}, unit ${number(this.unit)}: ${wordWords(word)}; ${this.weightWords(state, this.unit)}${slotWords(state)}${this.useWords(state, this.unit)}.`;
+    this.line.textContent = `Clock ${number(this.clock)}, unit ${number(this.unit)}: ${wordWords(word)}; ${this.weightWords(state, this.unit)}${slotWords(state, this.words.waitAt(this.clock))}${this.useWords(state, this.unit)}.`;
   }
 
   weightWords(state, unit) {
@@ -201,7 +201,7 @@ class Picture {
       element("div", {}, element("b", {}, `unit ${number(unit)}, clock ${number(clock)}`)),
       element("div", {}, element("i", { class: "swatch", style: `background: ${css(this.palette.colours[way][hue])}` }), wordWords(word)),
       ...(weight ? [element("div", {}, weight)] : []),
-      element("div", {}, slotWords(state) + this.useWords(state, unit)),
+      element("div", {}, slotWords(state, this.words.waitAt(clock)) + this.useWords(state, unit)),
       ...(label ? [element("div", { class: "muted" }, label)] : []),
     ];
   }

@@ -13,11 +13,12 @@ from tilesim.errors import ProgramError
 from tilesim.machines.machine import MovesWords
 from tilesim.machines.motion import Motion
 from tilesim.machines.program import Program
-from tilesim.registry import MACHINES, machine_named
+from tilesim.registry import MACHINES, description_of, machine_named
 from tilesim.report.analysis.floorplan import is_complete
 from tilesim.report.analysis.rotation import DEFINITION, jumps
 from tilesim.report.document import SavedRun
 from tilesim.report.page.build import PageSection, encoded
+from tilesim.report.tracks import kind_of
 from tilesim.report.words import short_name
 
 PARTS = ("words", "view", "paint", "axes", "strip", "dial", "jumps", "hands")
@@ -63,6 +64,7 @@ def shown(run: SavedRun, program: Program, motion: Motion) -> tuple[dict[str, An
     """The data and the columns of the section."""
     layers = [short_name(layer.name) for layer in program.layers]
     columns, cuts, notes = within(motion)
+    stalls, waits = stalled(run) if motion.is_timed else ({}, [])
     slots = motion.slots
     last = int(slots.cycle[-1] + slots.slots[-1]) + 1
     data = {
@@ -76,10 +78,27 @@ def shown(run: SavedRun, program: Program, motion: Motion) -> tuple[dict[str, An
         "jump_definition": DEFINITION,
         "layer_cycles": [layer["cycles"] for layer in run.statistics["layers"]],
         "cuts": cuts,
+        "waits": waits,
         "timed": motion.is_timed,
         "note": " ".join([*([] if motion.is_timed else [NO_TRACE]), *notes]),
     }
-    return data, columns
+    return data, {**columns, **stalls}
+
+
+def stalled(run: SavedRun) -> tuple[dict[str, NDArray[Any]], list[str]]:
+    """When the array could not go on: first cycles, how many, and the place of the reason in the words beside."""
+    trace = run.trace
+    assert trace is not None
+    arrays = description_of(run.statistics["machine"]).mac_arrays
+    ours = np.array([bool(arrays) and track.endswith(arrays) for track in trace.tracks], bool)[trace.track]
+    ours &= np.array([kind.startswith("stall:") for kind in trace.kinds], bool)[trace.kind]
+    ours &= trace.start_cycle >= trace.start
+    columns = {
+        "stall_cycle": trace.start_cycle[ours] - trace.start,
+        "stall_cycles": trace.cycles[ours],
+        "stall_kind": trace.kind[ours],
+    }
+    return columns, [kind_of(kind).words for kind in trace.kinds]
 
 
 def within(motion: Motion) -> tuple[dict[str, NDArray[Any]], list[int], list[str]]:

@@ -49,7 +49,7 @@ class Words {
     const done = active ? after : this.slots[k] - 1;
     const weight = this.weight[k] < 0 ? -1 : this.weight[k] + done * op.weight_step;
     const stored = weight < 0 || !this.weights.length ? -1 : weight + this.weight_shift[k];
-    return { clock, k, op, active, row: this.row[k], moved: (this.moved[k] + done * op.rotate) % this.length, mask: this.mask[k], weight, stored };
+    return { clock, k, op, active, over: !active && k === this.count - 1, row: this.row[k], moved: (this.moved[k] + done * op.rotate) % this.length, mask: this.mask[k], weight, stored };
   }
 
   // The unit from which the word of a unit has come since it was loaded.
@@ -99,9 +99,16 @@ class Words {
     return { offset: this.offset[map], block: this.block[map], blocks: Math.floor(this.units / this.block[map]), marked: false };
   }
 
-  layerOf(clock) {
-    const k = this.recordAt(clock);
-    return k < 0 ? -1 : this.ops[this.op[k]].layer;
+  // Why nothing was issued in the cycle before a clock; empty if that is not known.
+  waitAt(clock) {
+    const { stall_cycle: starts, stall_cycles: cycles } = this;
+    let [low, high] = [0, starts ? starts.length : 0];
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (starts[middle] < clock) low = middle + 1;
+      else high = middle;
+    }
+    return low && clock - 1 < starts[low - 1] + cycles[low - 1] ? this.data.waits[this.stall_kind[low - 1]] : "";
   }
 
   // The first clock of each layer that has any, by its number.
@@ -124,7 +131,7 @@ const KINDS = { set: "set", mask: "mask", parameters: "fetch" };
 function slotText(state) {
   if (state.cut) return "left out";
   if (!state.op) return "";
-  if (!state.active) return "waits";
+  if (!state.active) return state.over ? "over" : "waits";
   const { kind, loads, rotate, work } = state.op;
   if (KINDS[kind]) return KINDS[kind];
   const moved = loads ? "load" : rotate ? `\u2192${rotate}` : "hold";
@@ -132,10 +139,11 @@ function slotText(state) {
   return [...(kind === "out" && !loads ? [] : [moved]), ...out, ...(work ? [WORKS[work]] : [])].join(" ");
 }
 
-function slotWords(state) {
+function slotWords(state, why = "") {
   if (state.cut) return "what happens here is left out of this page";
-  if (!state.op) return "nothing has been issued yet";
-  if (!state.active) return "the array has issued nothing: all words stay";
+  if (!state.op) return `nothing has been issued yet${why && `: the array ${why}`}`;
+  if (state.over) return "the array is done: all words stay";
+  if (!state.active) return `words stay: the array ${why || "issues nothing"}`;
   const { kind, loads, rotate, work } = state.op;
   if (KINDS[kind]) return { set: "control registers are set", mask: "the words that are written are named", parameters: "parameters are fetched" }[kind];
   const moved = loads ? "a row is loaded" : rotate ? `words go on by ${rotate}` : "words stay";
