@@ -26,6 +26,7 @@ from tilesim.rotating.machine import Rotating
 from tilesim.rotating.run.simulate import simulate
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.trace import SPANS
 
 Words = NDArray[Any]
 
@@ -154,6 +155,20 @@ def test_without_a_trace_slots_are_counted() -> None:
     assert untimed.slots.cycle[0] == 0
     assert int(untimed.slots.slots.sum()) == int(motion.slots.slots.sum()) == PROLOGUE + 34
     assert run.cycles == PROLOGUE + 37
+
+
+def test_of_a_run_that_ended_early_it_has_what_was_issued() -> None:
+    program, _ = readable()
+    run, motion = traced(program)
+    trace = run.trace
+    assert trace is not None
+    kept = trace.start_cycle - trace.start < 30
+    columns = {name: getattr(trace, name)[kept] for name in SPANS}
+    early = Rotating().motion(program, replace(trace, **columns)).slots
+    assert early.cycle.tolist() == motion.slots.cycle[: early.cycle.size].tolist()
+    assert int(early.cycle[-1] + early.slots[-1]) <= 30 < int(motion.slots.cycle[early.cycle.size]) + 2
+    none = Rotating().motion(program, replace(trace, **{name: column[:0] for name, column in columns.items()}))
+    assert none.slots.cycle.size == 0
 
 
 def test_the_registry_knows_who_moves_words() -> None:

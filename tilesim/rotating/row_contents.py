@@ -90,7 +90,9 @@ class RowContents:
         for k in range(row, row + (RAW_ROWS if raw else 1)):
             self._written += 1
             place = self._place(k, self._written)
-            self._data[k] = self._tensor_row(place, k) if place else self._number((layer, self._written - 1, NONE, NONE))
+            self._data[k] = (
+                self._tensor_row(place, k) if place else self._number((layer, self._written - 1, NONE, NONE))
+            )
 
     def data(self, row: int) -> int:
         """The number of what stands in a row of the data RAM."""

@@ -44,7 +44,7 @@ def _jump(motion: Motion, distances: tuple[int, ...], layers: int) -> Jump:
     hops = motion.hops
     fewest = moves(distances, int(hops.words.max(initial=0)))
     more = (fewest[hops.words] - hops.slots) * hops.count
-    inside = hops.layer >= 0
+    inside = (hops.layer >= 0) & (hops.layer < layers)
     of_layers = np.bincount(hops.layer[inside], more[inside], layers)
     whole = tuple(int(slots) for slots in of_layers)
     return Jump(distances, distance_words(distances), distances == motion.distances, int(more.sum()), whole)

@@ -76,7 +76,7 @@ def shown(run: SavedRun, program: Program, motion: Motion) -> tuple[dict[str, An
         "distances": list(motion.distances),
         "jumps": [asdict(jump) for jump in jumps(motion, len(layers))],
         "jump_definition": DEFINITION,
-        "layer_cycles": [layer["cycles"] for layer in run.statistics["layers"]],
+        "layer_cycles": [layer["cycles"] for layer in run.statistics["layers"]][: len(layers)],
         "cuts": cuts,
         "waits": waits,
         "timed": motion.is_timed,

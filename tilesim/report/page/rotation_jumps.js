@@ -26,7 +26,7 @@ class Jumps {
   }
 
   cyclesOf({ more, of_layers }) {
-    return this.layer < 0 ? this.data.cycles + more : this.data.layer_cycles[this.layer] + of_layers[this.layer];
+    return this.layer < 0 ? this.data.cycles + more : (this.data.layer_cycles[this.layer] ?? 0) + (of_layers[this.layer] ?? 0);
   }
 
   show() {

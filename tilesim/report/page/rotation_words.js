@@ -8,7 +8,7 @@ class Words {
     Object.assign(this, columns, { data, ops, names, units: data.units, length: data.ring_words, count: columns.gap.length });
     this.cuts = new Set(data.cuts);
     this.place();
-    this.start = new Int32Array(this.count); // the first clock in which units see what a record does
+    this.start = new Float64Array(this.count); // the first clock in which units see what a record does
     for (let k = 0, end = 1; k < this.count; k++) {
       this.start[k] = end + this.gap[k];
       end = this.start[k] + this.slots[k];
