@@ -58,7 +58,7 @@ def compare(network: Network, found: Interpreter, expected: dict[int, Array]) ->
 def exact(network: Network, topology: Topology, seed: int = 1) -> tuple[Program, Interpreter]:
     """The program, which has no faults and gives every tensor as it must be, whether DMA is early or late."""
     program = compile_network(network, topology)
-    assert not faults(program)
+    assert not (found := faults(program)), found[:9]
     expected = network.evaluate(inputs_of(network, seed))
     for late in (True, False):
         found = Interpreter(program, as_model(network, network.inputs, expected), late)

@@ -58,6 +58,8 @@ class Placed:
     row: int
     before: tuple[int, ...] = ()
     ring: int = 0
+    pitch: int = 0
+    """Rows that come for a line of a ring, with those of other rings."""
     left: int = 0
 
     @property
@@ -218,7 +220,13 @@ class Call:
     @property
     def held(self) -> int:
         """Rows of a line that a pass reads."""
-        return self.sources[0].groups if self.task.family == "mixing" else 1
+        return self.inputs[0].line_rows if self.task.family == "mixing" else 1
+
+    def group(self, own: Pass) -> int:
+        """The row of a line that a pass reads, where it reads one."""
+        if self.task.family == "elements":
+            return own.row
+        return (own.row * self.parts + own.slot) // (self.task.made[2] // self.task.maps[0][2])
 
     def lines(self, writer: Writer, spans: Sequence[Span]) -> Iterator[tuple[Span, Line]]:
         """All output lines, in loops; what is written for each stands in them."""
@@ -239,8 +247,8 @@ class Call:
             row, moves = y * source.groups + group, {line.loop: down * source.groups}
             came = At(source.before[0] + row + 1, moves) if source.before else None
             return Spot(At(source.row + row, moves), came)
-        within = group if self.held > 1 else 0
-        came = At(source.before[self.number(own)] + y * self.held + within + 1, {line.loop: down * self.held})
+        within = group if self.task.family == "mixing" else 0
+        came = At(source.before[self.number(own)] + y * source.pitch + within + 1, {line.loop: down * source.pitch})
         return Spot(At(source.row + y % source.ring * self.held + within), came)
 
     def number(self, own: Pass) -> int:
@@ -261,7 +269,8 @@ class Call:
         row = At(target.row + line.first * target.groups + own.row, {line.loop: line.lines * target.groups})
         if target.ring:
             number = own.row * target.layout.height + line.first
-            writer.wait(Counter.DMA_OUT, target.left + number - target.ring + 1, {line.loop: line.lines})
+            gone = max(0, target.left + number - target.ring + 1)  # a few more than it must be, in the very first turns
+            writer.wait(Counter.DMA_OUT, gone, {line.loop: line.lines})
             row = At(target.row + number % target.ring)
         writer.out(row, place=place, clear="zero", **fields)
 

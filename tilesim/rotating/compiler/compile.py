@@ -35,7 +35,7 @@ def compile_network(network: Network, topology: Topology, say: Say = silent) -> 
         f"{network.name} on {topology.name}: {sum(part.rows for part in stream.parts)} rows of weights and parameters, "
         f"{streamed} of which come while it runs"
     )
-    layout = {index: placed.layout for index, placed in stream.placed.items()}
+    layout = stream.layouts
     return Program(
         name=network.name,
         topology=topology,
@@ -73,7 +73,7 @@ def _tensors(plan: RowPlan, stream: Stream) -> Iterator[TensorPlace]:
     after.update({call.task.output.index: end for call, end in zip(stream.calls, stream.ends, strict=True)})
     for tensor in plan.network.tensors.values():
         index = plan.stored(tensor.index).index
-        if index in after:
+        if index in after and index in stream.placed:
             place = stream.placed[index]
             yield TensorPlace(
                 tensor.index, tensor.name, place.row, after[index], place.layout, tensor.shape, axes_of(tensor),

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
+from typing import Literal
 
 from tilesim.arithmetic.classify import SOFTMAX_FUNCTIONS, classify_scaling
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
@@ -73,10 +74,31 @@ def _written(
         place += 1
 
 
-def leaving(outputs: Sequence[Placed], written: Sequence[int]) -> Iterator[Instruction]:
-    """The queue of DMA out: of each output, lines that are whole at once go together."""
+@dataclass(frozen=True)
+class Departing:
+    """A map that leaves from its ring, row by row, as its layer makes it: for an output or a scratch of the host."""
+
+    placed: Placed
+    destination: Literal["output", "scratch"]
+    tensor: int
+    before: int
+    """Rows written before it."""
+
+    def queue(self) -> Iterator[Instruction]:
+        lines, rows = self.placed.layout.height, self.placed.groups
+        for number in range(lines * rows):
+            group, line = divmod(number, lines)
+            yield Sync(unit=Queue.DMA_OUT, until=Counter.OUTPUT, count=self.before + number + 1)
+            yield WriteHostMemory(
+                label=f"{self.destination}{self.tensor}.{line}.{group}", destination=self.destination,
+                tensor=self.tensor, offset=line * rows + group, row=self.placed.row + number % self.placed.ring,
+            )  # fmt: skip
+
+
+def leaving(outputs: Mapping[int, Placed], written: Sequence[int]) -> Iterator[Instruction]:
+    """The queue of DMA out for outputs that stand whole, by their numbers: lines that are whole at once go together."""
     last = {row: number + 1 for number, row in enumerate(written)}
-    for tensor, output in enumerate(outputs):
+    for tensor, output in outputs.items():
         lines = range(output.layout.height)
         rows = output.groups
         whole = [max(last[output.row + line * rows + k] for k in range(rows)) for line in lines]

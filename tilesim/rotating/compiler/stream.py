@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -12,15 +13,17 @@ import numpy as np
 from tilesim.errors import CapacityError
 from tilesim.machines.program import DataSegment
 from tilesim.network.graph import Tensor
+from tilesim.rotating.compiler.arrivals import Arrival, Coming, Origin, lines_of
 from tilesim.rotating.compiler.call import Call, Part, PartPlace, Placed
 from tilesim.rotating.compiler.emitter import Writer
-from tilesim.rotating.compiler.ends import leaving, written_rows
+from tilesim.rotating.compiler.ends import Departing, leaving, written_rows
 from tilesim.rotating.compiler.layouts import layouts_of
 from tilesim.rotating.compiler.lower.chunks import chunks
 from tilesim.rotating.compiler.lower.convolution import filter_row
 from tilesim.rotating.compiler.lower.operators import OPERATORS
 from tilesim.rotating.compiler.plan import RowPlan, tasks_of
-from tilesim.rotating.compiler.rows import allocated, lifetimes, waiting_key
+from tilesim.rotating.compiler.rings import SUMS, WHOLE, Rooms, held_rows, ring_period, source_lines
+from tilesim.rotating.compiler.rows import Key
 from tilesim.rotating.compiler.streaming import Need, Residence, reside
 from tilesim.rotating.compiler.task import MIXING
 from tilesim.rotating.compiler.weights import Rows
@@ -28,13 +31,11 @@ from tilesim.rotating.isa.model.instructions import (
     Counter,
     Halt,
     Instruction,
-    Queue,
     Ram,
     ReadHostMemory,
-    Sync,
 )
 from tilesim.rotating.layout import rows_of
-from tilesim.rotating.topology import RAW_ROWS, Topology
+from tilesim.rotating.topology import Topology
 
 RESIDENT, STREAMED, CONSTANT = "weights", "streamed weights", "constants"
 """What the host's data are called."""
@@ -42,8 +43,8 @@ RESIDENT, STREAMED, CONSTANT = "weights", "streamed weights", "constants"
 
 @dataclass
 class Stream:
-    """``calls`` are the layers in order, ``firsts`` the number of the first part of each; ``placed`` says where tensors
-    stand, ``residence`` where parts do.
+    """``calls`` are the layers in order, ``firsts`` the number of the first part of each; ``rooms`` and ``rows`` say
+    where tensors stand, ``residence`` where parts do.
     """
 
     plan: RowPlan
@@ -52,7 +53,8 @@ class Stream:
     parts: list[Part]
     firsts: list[int]
     residence: Residence
-    placed: Mapping[int, Placed]
+    rooms: Rooms
+    rows: Mapping[Key, int]
     writer: Writer
     ends: list[int] = field(default_factory=list)
     """Rows written at the end of each layer."""
@@ -71,99 +73,160 @@ class Stream:
             calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts))
         parts_of, residence = weights_of(calls, topology, name)
         firsts = [sum(map(len, parts_of[:number])) for number in range(len(calls))]
-        leave = {sink.stored.index for sink in plan.sinks}
-        waiting = {step: RAW_ROWS * call.output.height for step, call in enumerate(calls) if is_cut(call)}
-        rows = allocated(name, lifetimes(tasks, layouts.of, leave, waiting), topology)
-        for step in waiting:
-            calls[step].partial = rows.pop(waiting_key(step))
-        placed = {index: Placed(layouts.of[index], row) for index, row in rows.items()}
+        cut = {step for step, call in enumerate(calls) if is_cut(call)}
+        rooms = Rooms(calls, cut, [sink.stored.index for sink in plan.sinks], topology)
+        rows = rooms.settle(name)
+        for step in cut:
+            calls[step].partial = rows[SUMS, step]
         everything = [part for own in parts_of for part in own]
-        return cls(plan, topology, calls, everything, firsts, residence, placed, Writer(topology))
+        return cls(plan, topology, calls, everything, firsts, residence, rooms, rows, Writer(topology))
 
-    @property
-    def arriving(self) -> list[tuple[ReadHostMemory, int | None]]:
-        """The queue of DMA in, the weights that are needed first in front of the inputs; each with the streamed part
-        that it is, if it is one.
-        """
-        streamed = list(self._streamed())
-        inputs = [(op, None) for op in self._inputs()]
-        return [*streamed[:1], *inputs, *streamed[1:]]
+    def __post_init__(self) -> None:
+        layouts = {}
+        for call in self.calls:
+            layouts.update({tensor.index: own for tensor, own in zip(call.task.inputs, call.inputs, strict=True)})
+            layouts[call.task.output.index] = call.output
+        self.layouts = layouts
+        self.placed = {index: Placed(layouts[index], row) for (index, step), row in self.rows.items() if step == WHOLE}
+        self.origins, self.departing = self._far()
+        self.arrivals = sorted([*self._streamed(), *self._inputs(), *self._lines()], key=lambda one: one.order)
 
-    def _streamed(self) -> Iterator[tuple[ReadHostMemory, int | None]]:
+    def _far(self) -> tuple[dict[int, Origin], dict[int, Placed]]:
+        """Where the host has maps that go through rings; and from where those leave that layers make, by the step."""
+        origins: dict[int, Origin] = {}
+        for number, source in enumerate(self.plan.sources):
+            if source.stored.index in self.rooms.far:
+                origins[source.stored.index] = Origin("input", number)
+        departing: dict[int, Placed] = {}
+        left = 0
+        for step, call in enumerate(self.calls):
+            index = call.task.output.index
+            if index in self.rooms.far:
+                origins[index] = Origin("scratch", len(departing), left)
+                ring = ring_period(call)
+                departing[step] = Placed(call.output, self.rows[index, step], ring=ring, left=left)
+                left += call.output.rows
+        return origins, departing
+
+    def _streamed(self) -> Iterator[Arrival]:
         offset = 0
         for number, part in enumerate(self.residence.streamed):
+            step = bisect_right(self.firsts, part) - 1
             rows = self.parts[part].rows
-            yield (
-                ReadHostMemory(
-                    label=f"weights{part}", source="data", tensor=self._segment(STREAMED), offset=offset, rows=rows,
-                    ram=Ram.WEIGHT, row=self.residence.rows[part],
-                ),
-                number,
+            op = ReadHostMemory(
+                label=f"weights{part}", source="data", tensor=self._segment(STREAMED), offset=offset, rows=rows,
+                ram=Ram.WEIGHT, row=self.residence.rows[part],
             )  # fmt: skip
+            order = (step, self._pass_of(step, part), 0) if number else (-2,)
+            yield Arrival(op, order, part=number)
             offset += rows
 
-    def _inputs(self) -> Iterator[ReadHostMemory]:
+    def _pass_of(self, step: int, part: int) -> int:
+        """The pass of a layer that needs a part."""
+        end = self.firsts[step + 1] if step + 1 < len(self.firsts) else len(self.parts)
+        each = max(1, (end - self.firsts[step]) // len(self.calls[step].passes))
+        return (part - self.firsts[step]) // each
+
+    def _inputs(self) -> Iterator[Arrival]:
+        """Inputs that stand whole come after the weights that are needed first."""
         for number, source in enumerate(self.plan.sources):
             placed = self.placed.get(source.stored.index)
             if placed is not None:
-                yield ReadHostMemory(label=f"input{number}", tensor=number, rows=placed.layout.rows, row=placed.row)
+                rows = placed.layout.rows
+                yield Arrival(ReadHostMemory(label=f"input{number}", tensor=number, rows=rows, row=placed.row), (-1,))
+
+    def _lines(self) -> Iterator[Arrival]:
+        for step, call in enumerate(self.calls):
+            for index in dict.fromkeys(tensor.index for tensor in call.task.inputs):
+                if index in self.rooms.far:
+                    yield from lines_of(call, step, index, self.origins[index], self.rows[index, step])
 
     def write(self) -> None:
         """The array's instructions."""
         arrived = self._arrived()
         sets = cycle((0, 1))
-        for number, call in enumerate(self.calls):
-            first, task = self.firsts[number], call.task
-            end = self.firsts[number + 1] if number + 1 < len(self.firsts) else len(self.parts)
+        for step, call in enumerate(self.calls):
+            first, task = self.firsts[step], call.task
+            end = self.firsts[step + 1] if step + 1 < len(self.firsts) else len(self.parts)
             call.places = tuple(self._place(part, arrived) for part in range(first, end))
-            call.sources = tuple(self.placed[tensor.index] for tensor in task.inputs)
-            call.target = self.placed[task.output.index]
+            call.sources = tuple(self._source(step, tensor.index) for tensor in task.inputs)
+            call.target = self.departing.get(step) or self.placed[task.output.index]
             call.sets, call.begun = sets, partial(self._begun, first)
             self.writer.begin(f"{task.node.kind}{task.layer}", task.layer)
             OPERATORS[type(task.node.operator)].lower(call, self.writer)
-            self._settle(number)
+            self._settle(step)
             self.ends.append(self.writer.written)
+
+    def _source(self, step: int, index: int) -> Placed:
+        if index not in self.rooms.far:
+            return self.placed[index]
+        call = self.calls[step]
+        far = {tensor.index for tensor in call.task.inputs} & self.rooms.far
+        pitch = sum(held_rows(call, tensor) for tensor in far)
+        before = tuple(self.before[step, index, turn] for turn in range(len(call.passes)))
+        return Placed(self.layouts[index], self.rows[index, step], before, source_lines(call), pitch)
 
     def _begun(self, first: int, number: int) -> None:
         self.begins[first + number] = self.writer.outs
 
     def _arrived(self) -> dict[int, int]:
-        """How many rows DMA in has written once each streamed part is there; inputs learn how many come before."""
-        arrived, rows, inputs = dict[int, int](), 0, dict[str, int]()
-        for op, number in self.arriving:
-            inputs[op.label] = rows
-            rows += op.rows
-            if number is not None:
-                arrived[self.residence.streamed[number]] = rows
-        for number, source in enumerate(self.plan.sources):
-            index = source.stored.index
-            if index in self.placed:
-                self.placed = {**self.placed, index: replace(self.placed[index], before=(inputs[f"input{number}"],))}
+        """How many rows DMA in has written once each streamed part is there; and before each input, and before each
+        map of a pass.
+        """
+        arrived, rows = dict[int, int](), 0
+        self.before: dict[tuple[int, int, int], int] = {}
+        inputs = {f"input{number}": source.stored.index for number, source in enumerate(self.plan.sources)}
+        for arrival in self.arrivals:
+            if arrival.line is not None:
+                self.before.setdefault(arrival.line[:3], rows)
+            elif arrival.part is None:
+                index = inputs[arrival.op.label]
+                self.placed[index] = replace(self.placed[index], before=(rows,))
+            rows += arrival.op.rows
+            if arrival.part is not None:
+                arrived[self.residence.streamed[arrival.part]] = rows
         return arrived
 
     def _place(self, part: int, arrived: Mapping[int, int]) -> PartPlace:
         row = self.residence.rows[part]
         return PartPlace(row, row + len(self.parts[part].weights), arrived.get(part, 0))
 
-    def _settle(self, number: int) -> None:
-        """Behind the last layer that reads an input, all of it must have come: its rows become those of others."""
-        later = {tensor.index for call in self.calls[number + 1 :] for tensor in call.task.inputs}
-        for tensor in self.calls[number].task.inputs:
-            placed = self.placed[tensor.index]
-            if placed.before and tensor.index not in later:
+    def _settle(self, step: int) -> None:
+        """Behind the last layer that reads an input, all of it must have come, and all of what leaves from a ring have
+        left: their rows become those of others.
+        """
+        call = self.calls[step]
+        later = {tensor.index for other in self.calls[step + 1 :] for tensor in other.task.inputs}
+        for tensor, placed in zip(call.task.inputs, call.sources, strict=True):
+            if placed.ring:
+                rows = (placed.layout.height - 1) * placed.pitch + call.held
+                self.writer.wait(Counter.DMA_IN, placed.before[-1] + rows)
+            elif placed.before and tensor.index not in later:
                 self.writer.wait(Counter.DMA_IN, placed.before[0] + placed.layout.rows)
+        if step in self.departing:
+            self.writer.wait(Counter.DMA_OUT, self.departing[step].left + call.output.rows)
 
     def run(self) -> Iterator[Instruction]:
         """All queues: what comes, what the array does, what leaves."""
-        for op, number in self.arriving:
-            before = None if number is None else self.residence.before(number)
-            if before is not None:
-                yield Sync(unit=Queue.DMA_IN, until=Counter.ARRAY, count=self.begins[before + 1])
-            yield op
+        sent = [call.output.rows if step in self.departing else 0 for step, call in enumerate(self.calls)]
+        gone = [sum(sent[:step]) for step in range(len(sent))]
+        yield from Coming(self.calls, self.ends, gone, self._freed).queue(self.arrivals)
         yield from self.writer.instructions
-        outputs = [self.placed[sink.stored.index] for sink in self.plan.sinks]
-        yield from leaving(outputs, written_rows(self.writer.instructions))
+        sinks = [sink.stored.index for sink in self.plan.sinks]
+        for number, (step, placed) in enumerate(self.departing.items()):
+            index, before = self.calls[step].task.output.index, self.ends[step - 1] if step else 0
+            if index in sinks:
+                yield from Departing(placed, "output", sinks.index(index), before).queue()
+            else:
+                yield from Departing(placed, "scratch", number, before).queue()
+        whole = {number: self.placed[index] for number, index in enumerate(sinks) if index in self.placed}
+        yield from leaving(whole, written_rows(self.writer.instructions))
         yield Halt(label="end")
+
+    def _freed(self, number: int) -> int | None:
+        """Outs after which nobody needs any more what stood where a streamed part comes to stand."""
+        before = self.residence.before(number)
+        return None if before is None else self.begins[before + 1]
 
     def load(self) -> Iterator[Instruction]:
         """What stays: weights and constants."""

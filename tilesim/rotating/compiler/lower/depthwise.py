@@ -35,10 +35,10 @@ def lower_depthwise(call: Call, writer: Writer) -> None:
         zero_point=op.output_zero_point,
         clamp=op.clamp,
     )
-    units, copies = call.topology.units.count, call.task.made[2] // call.task.maps[0][2]
+    units = call.topology.units.count
     row = FilterRow(window.kernel[1], window.dilations[1], 1, call.units.block, units, Alu.MULTIPLY_ADD)
     for number, own in enumerate(call.passes):
-        group = (own.row * call.parts + own.slot) // copies
+        group = call.group(own)
         call.mask(writer, own)
         chosen = call.fetch(writer, number)
         piece = Piece(range(group, group + 1), range(window.kernel[0]), call.places[number].row)

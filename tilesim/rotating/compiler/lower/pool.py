@@ -80,7 +80,7 @@ def lower_pool(call: Call, writer: Writer) -> None:
     row = FilterRow(window.kernel[1], 1, 1, call.units.block, call.topology.units.count, alu)
     number = 0
     for own in call.passes:
-        group = own.row * call.parts + own.slot
+        group = call.group(own)
         piece = Piece(range(group, group + 1), range(window.kernel[0]))
         lines = LinePass(call, own, row, [piece], Alu.COPY if largest else None)
         call.mask(writer, own)
