@@ -13,7 +13,7 @@ from tilesim.registry import description_of, machine_named
 from tilesim.sim.core.action import Action
 from tilesim.statistics import RunStatistics
 
-MACHINES = ("tiled", "systolic")
+MACHINES = ("tiled", "systolic", "rotating")
 
 
 @pytest.fixture(scope="module", params=MACHINES)

@@ -56,8 +56,11 @@ CAUSES = {
         lost="tile",
     ),
     "element-wise": Cause("units add, compare or copy words", "adding, comparing or copying words", lost="tile"),
-    "capture": Cause("the output unit takes the accumulators", "handing sums to the output unit", lost="tile"),
-    "control": Cause("control registers are set", "setting control registers", lost="serial"),
+    "capture": Cause(
+        "the output unit takes the accumulators, or control registers are set for it",
+        "handing sums to the output unit",
+        lost="tile",
+    ),
     "input stall": Cause("the host's rows are not there yet", "waiting for the host's rows", lost="bus"),
     "parameter stall": Cause(
         "biases, multipliers or a table are still to be fetched", "waiting for parameters", lost="parameters"
@@ -65,7 +68,7 @@ CAUSES = {
     "output stall": Cause("the output unit has no buffer free", "waiting for the output unit", lost="tile"),
     "RAW stall": Cause("a row that it would read is not written yet", "waiting for results", lost="tile"),
     "port stall": Cause("another unit has the port of a RAM", "waiting for the port of a RAM", lost="ports"),
-    "other": Cause(
+    "no work": Cause(
         "the array has nothing to do: outputs leave, or it is held back", "without work: outputs leave", lost="idle"
     ),
 }

@@ -144,7 +144,12 @@ def test_columns_mean_what_the_machine_says_of_them() -> None:
     assert definitions({"machine": "systolic"})["cycles"].startswith("Those of the matrix unit")
     assert definitions({"machine": "abacus"}) == DEFINITIONS
     assert "gathered" in definitions({"machine": "tiled"})["outside layers"]
-    assert {*definitions({"machine": "tiled"})} == {*definitions({"machine": "systolic"})} == {*DEFINITIONS}
+    assert (
+        {*definitions({"machine": "tiled"})}
+        == {*definitions({"machine": "systolic"})}
+        == {*definitions({"machine": "rotating"})}
+        == {*DEFINITIONS}
+    )
 
 
 LAYER = {"kind": "fullyconnected", "mac_busy_cycles": 10, "cycles": 20, "mac_utilisation": 0.25, "tiles": 1}
@@ -184,10 +189,11 @@ def test_they_add_up_to_a_real_run() -> None:
 def test_everything_that_can_bind_has_words() -> None:
     assert {*description_of("tiled").causes} == {*CAUSES.values(), "host", NO_WORK, OTHER}
     assert {*description_of("systolic").causes} == {*SYSTOLIC_CAUSES.values(), USEFUL, UNUSED, IDLE} - {BUSY}
-    for machine in ("tiled", "systolic"):
+    for machine in ("tiled", "systolic", "rotating"):
         known = description_of(machine).causes
         computing = {cause for cause in known if computes(cause, {"machine": machine})}
-        assert computing == {cause for cause in known if "MACs" in cause or cause == "macs"}
+        words = {"macs", "unused blocks", "words without an output", "padding channels"}
+        assert computing == {cause for cause in known if "MACs" in cause or cause in words}
 
 
 def test_a_machine_that_says_nothing_has_costs_too() -> None:

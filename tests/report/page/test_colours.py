@@ -123,7 +123,8 @@ def masters(count: int) -> set[str]:
 PICTURES = {
     "timeline of a tiled chip": (kinds("weights", "shift", "raw", "input"), APART),
     "timeline of a systolic chip": (kinds("flag", "port", "credit", "hazard", "traversal"), APART),
-    **{f"causes, {name}": (causes(description_of(name)), APART) for name in ("tiled", "systolic")},
+    "timeline of a rotating chip": (kinds("flag", "credit", "hazard", "traversal", "shift"), APART),
+    **{f"causes, {name}": (causes(description_of(name)), APART) for name in ("tiled", "systolic", "rotating")},
     "losses": ({f"lost-{name}" for name in ("ideal", *LOSSES)}, APART),
     "lines of networks": ({f"series-{k}" for k in range(8)} | {"bg"}, APART),
     "better and worse": ({"better", "worse", "bg", "muted"}, APART),

@@ -13,7 +13,7 @@ from tilesim.sim.core.logged import Span
 from tilesim.sim.core.unit import BUSY, Reason
 
 USEFUL, BLOCKS, WORDS, PADDING = "useful MACs", "unused blocks", "words without an output", "padding channels"
-ROTATION, ELEMENTWISE, CAPTURE, CONTROL, OTHER = "rotation", "element-wise", "capture", "control", "other"
+ROTATION, ELEMENTWISE, CAPTURE, NO_WORK = "rotation", "element-wise", "capture", "no work"
 MACS = (USEFUL, BLOCKS, WORDS, PADDING)
 STALLS: Mapping[str, str] = {
     Reason.INPUT.kind: "input stall",
@@ -25,7 +25,7 @@ STALLS: Mapping[str, str] = {
 """What stands behind what the array waits for: rows from the host, parameters that outs need, buffers of the output
 unit, rows or counts of other units, a port. ``useful MACs`` to ``padding channels`` share the cycles in which units
 multiply; in those of ``rotation`` words only move on; ``element-wise``: the ALUs do something else; ``capture``: an
-out; ``control``: control registers are set.
+out, or what sets control registers for it; ``no work``: the array has halted, or is held back.
 """
 
 
@@ -44,11 +44,11 @@ def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
 
 def _cause(span: Span, op: isa.Instruction | None) -> str:
     if span.kind != BUSY:
-        return STALLS.get(span.kind, OTHER)
+        return STALLS.get(span.kind, NO_WORK)
     if isinstance(op, isa.Step):
         multiplies = op.alu is isa.Alu.MULTIPLY_ADD
         return USEFUL if multiplies else ROTATION if op.alu is isa.Alu.NONE and op.data is None else ELEMENTWISE
-    return CAPTURE if isinstance(op, isa.Out) else CONTROL
+    return CAPTURE
 
 
 def shares(layer: Layer, cycles: int, units: int) -> Counter[str]:
