@@ -18,8 +18,8 @@ class Dial {
     context.translate(DIAL / 2, DIAL / 2);
     const state = this.words.at(clock);
     const count = this.words.units / this.words.length;
-    const thick = count > 1 ? 26 : 44;
-    for (let ring = 0; ring < count; ring++) this.ring(context, palette, state, { ring, outer: DIAL / 2 - (this.words.length > NUMBERED ? 38 : 22) - ring * (thick + 16), thick, unit, picked });
+    const thick = count > 1 ? 22 : 44;
+    for (let ring = 0; ring < count; ring++) this.ring(context, palette, state, { ring, outer: DIAL / 2 - (this.words.length > NUMBERED ? 38 : 22) - ring * (thick + 26), thick, unit, picked });
     this.middle(context, palette, state);
   }
 
