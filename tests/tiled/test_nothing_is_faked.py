@@ -112,10 +112,10 @@ def test_hardly_any_number_can_be_changed_by_one(digits: Subject) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("share", part_of(range(4), 1))
+@pytest.mark.parametrize("share", part_of(range(8), 1))
 def test_no_instruction_can_be_left_out_on_many_tiles(kws: Subject, share: int) -> None:
     assert kws.outcome(kws.program) == "benign"
-    assert set(kws.without(slice(share, None, 4)).values()) <= {"exit 2", "exit 3", "changed"}
+    assert set(kws.without(slice(share, None, 8)).values()) <= {"exit 2", "exit 3", "changed"}
 
 
 @pytest.mark.slow
