@@ -18,10 +18,10 @@ from tilesim.shipped import shipped
 MOST_MODEL_BYTES = 120_000
 PROGRAMS = (
     *(("pocket", "pocket-2x1"), ("digits", "edge-1x2"), ("example-residual", "edge-2x2"), ("pocket", "systolic-4")),
-    ("example-conv", "systolic-32"),
+    *(("example-conv", "systolic-32"), ("pocket", "rotating-16"), ("digits", "nnu-1024-jump")),
 )
 RUNS = (("pocket", "pocket-2x1", True), ("digits", "edge-1x2", True), ("pocket", "pocket-2x1", False),
-        ("pocket", "systolic-4", True), ("digits", "edge-1x2", False))  # fmt: skip
+        ("pocket", "systolic-4", True), ("digits", "edge-1x2", False), ("pocket", "rotating-16", True))  # fmt: skip
 BATCH = 4
 """Inferences of a run with batches."""
 

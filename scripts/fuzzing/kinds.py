@@ -21,6 +21,8 @@ OF_MODELS = (
         "run {} -t edge-1x2 --trace --out out",
         "run {} -t edge-1x2 --signals 5: --out out",
         "run {} -t systolic-4",
+        "run {} -t rotating-16",
+        "run {} -t nnu-1024 --trace --out out",
     ),
     *(
         "run {} -t systolic-32 --json -n 2 --batch-schedule demand --out out",

@@ -11,7 +11,7 @@ from scripts.fuzzing import documents, nasty
 from scripts.fuzzing.case import Case, Corpus
 from tilesim.machines.topology import keys
 
-CHIPS = ("pocket-2x1", "edge-1x1", "edge-2x2", "systolic-4", "tpu-v1", "ring-8")
+CHIPS = ("pocket-2x1", "edge-1x1", "edge-2x2", "systolic-4", "tpu-v1", "ring-8", "rotating-16", "nnu-1024")
 MOST_CHARACTERS = 20_000
 """A whole command goes through the shell as one word, and that has at most 128 KiB."""
 OPTIONS = (
@@ -113,6 +113,8 @@ def _sets(rng: Random) -> list[str]:
     words = rng.choice((["run", "pocket"], ["run", "pocket", "--json"], ["check", "pocket"], ["cache", "pocket"]))
     if chip in {"systolic-4", "tpu-v1"}:
         words = rng.choice((["run", "pocket"], ["run", "pocket", "--json"], ["batch", "pocket"]))
+    if chip in {"rotating-16", "nnu-1024"}:
+        words = rng.choice((["run", "pocket"], ["run", "pocket", "--json"], ["verify", "pocket"]))
     words = [*words, "-t", chip]
     for _ in range(rng.choice((1, 1, 1, 2, 3))):
         words += ["--set", f"{_key(rng, chip)}={documents.scalar(rng)}"]
