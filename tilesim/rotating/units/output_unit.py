@@ -72,7 +72,8 @@ class OutputUnit:
         self._captures: list[tuple[int, Captured]] = []
         self._rows: list[_Row] = []
         self._unwritten: dict[int, int] = {}
-        self._denied: list[int] = []
+        self._denied: list[tuple[int, str]] = []
+        """Cycles in which a row was ready and not written, and whose it was."""
         self._capture_came, self._row_came, self._freed, self._seen = (clock.event() for _ in range(4))
 
     def restart(self) -> None:
@@ -137,7 +138,7 @@ class OutputUnit:
         writes.
         """
         yield self._clock.phase(Phase.CLAIM, cycle - self._clock.cycle)
-        while self._denied and self._denied[-1] == self._clock.cycle:
+        while self._denied and self._denied[-1][0] == self._clock.cycle:
             yield self._clock.phase(Phase.CLAIM, 1)
 
     def write(self) -> Work:
@@ -149,7 +150,7 @@ class OutputUnit:
             row = self._rows.pop(0)
             yield self._clock.phase(Phase.ARBITRATE, max(0, row.ready - self._clock.cycle))
             while not self._may_write():
-                self._denied.append(self._clock.cycle)
+                self._denied.append((self._clock.cycle, row.captured.op.label))
                 yield self._clock.phase(Phase.ARBITRATE, 1)
             self._write(row)
             yield self._clock.phase(Phase.ARBITRATE, 1)
@@ -198,9 +199,10 @@ class OutputUnit:
 
     def account(self, until: int) -> None:
         """Account for cycles without a conversion: those in which a row waits for its port, and idle ones."""
-        for cycle in self._denied:
+        for cycle, label in self._denied:
             if self.unit.accounted_until <= cycle < until:
                 self.unit.spend("idle", cycle)
+                self.unit.instruction = label
                 self.unit.add(Reason.PORT.kind, 1)
         self._denied = self._denied[-1:]
         if until > self.unit.accounted_until:
