@@ -84,6 +84,17 @@ def test_shipped_workloads(name: str, topology: str) -> None:
     exact(tilesim.load_network(name), chip(topology))
 
 
+@pytest.mark.parametrize(
+    ("name", "topology"), [("pocket", "rotating-8"), ("pocket", "rotating-16"), ("kws", "nnu-512")]
+)
+def test_small_memories_have_room_for_rings(name: str, topology: str, models: Path) -> None:
+    program, found = exact(model(name, models), chip(topology))
+    rings = any(op.label.startswith("input0.") for op in program.run)
+    assert rings == (topology != "rotating-16")
+    if name in CONTROL:
+        assert sum(found.by_layer.values()) == sum(CLOCKS[name, "nnu-1024"])
+
+
 def test_the_digits_equal_onnx_runtime() -> None:
     held_out = np.load(shipped("workloads") / "digits.npz")
     program = compile_network(tilesim.load_network("digits"), chip("nnu-1024"))

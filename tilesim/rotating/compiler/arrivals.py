@@ -61,7 +61,8 @@ def lines_of(call: Call, step: int, tensor: int, origin: Origin, row: int) -> It
 @dataclass
 class Coming:
     """What each arrival waits for, once the array's instructions are written: ``ends`` has the rows written at the end
-    of each step, ``gone`` those that have left from rings before it, ``freed`` the outs after which the place of a streamed part is free.
+    of each step, ``gone`` those that have left from rings before it, ``freed`` the outs after which the place of a
+    streamed part is free.
     """
 
     calls: Sequence[Call]

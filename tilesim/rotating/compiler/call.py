@@ -121,6 +121,8 @@ class Call:
     parts: int
     most_rows: int | None = None
     """Of a part, if there is a limit."""
+    ahead: bool = True
+    """Whether rings have room for lines that come or leave meanwhile."""
     partial: int = -1
     """From which row on sums stand that are not whole, if there are any."""
     places: tuple[PartPlace, ...] = ()

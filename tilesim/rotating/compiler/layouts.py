@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from tilesim.errors import CapacityError
 from tilesim.network.operators import DepthwiseConvolution, Pad, Slice
 from tilesim.rotating.compiler.channels import Channels, groups_of, stretch
 from tilesim.rotating.compiler.pairing import pairing
@@ -16,25 +15,35 @@ from tilesim.rotating.compiler.task import PAIRS, Task
 from tilesim.rotating.isa.model.program import Layout, Stripe
 from tilesim.rotating.topology import Topology
 
+
+class Apart(Exception):
+    """``task`` can't read ``tensor`` as others make or read it, but could a copy."""
+
+    def __init__(self, task: Task, tensor: int) -> None:
+        self.task, self.tensor = task, tensor
+        super().__init__(task, tensor)
+
+
 Blocks = tuple[int, int]
 """From the first block, which may be negative, up to the end."""
 
 
 @dataclass(frozen=True)
 class Layouts:
-    """``of`` each tensor, and into how many ``parts`` each layer cuts its blocks."""
+    """``of`` each tensor, and into how many ``parts`` the layer that makes it cuts blocks."""
 
     of: Mapping[int, Layout]
     parts: Mapping[int, int]
 
 
-def layouts_of(name: str, tasks: Sequence[Task], topology: Topology) -> Layouts:
+def layouts_of(name: str, tasks: Sequence[Task], topology: Topology, in_parts: bool = True) -> Layouts:
     """The layouts of all tensors of a network.
 
     Raises:
-        CapacityError: lines that no row has room for, or that can't be brought together.
+        CapacityError: lines that no row has room for.
+        Apart: maps that can't be brought together.
     """
-    sizes = Sizes(name, tasks, topology)
+    sizes = Sizes(name, tasks, topology, in_parts)
     sizes.settle()
     maps = _Maps(sizes, _needed(sizes))
     for task in tasks:
@@ -57,7 +66,7 @@ def _needed(sizes: Sizes) -> dict[int, Blocks | None]:
         output = task.output.index
         if output not in needed:
             need(output, (0, sizes.shapes[output][2]))
-        blocks, parts = needed[output], sizes.parts.get(task.layer, 1)
+        blocks, parts = needed[output], sizes.parts.get(output, 1)
         for tensor, (_, _, channels) in zip(task.inputs, task.maps, strict=True):
             own = blocks
             if task.family == "rewriting":
@@ -128,7 +137,7 @@ class _Maps:
         go into one.
         """
         before = self.of[task.inputs[0].index].stripes[0].channels
-        parts = self.sizes.parts[task.layer]
+        parts = self.sizes.parts[task.output.index]
         if isinstance(task.node.operator, DepthwiseConvolution):
             copies = task.made[2] // task.maps[0][2]
             before = tuple(
@@ -140,16 +149,34 @@ class _Maps:
         return tuple(tuple(np.stack(row, axis=-1).reshape(-1).tolist()) for row in together)
 
     def _combine(self, task: Task) -> None:
-        """What has no layout yet is constant: it gets that of the other."""
-        first, *others = [tensor.index for tensor in task.inputs if tensor.data is None]
-        stripe = self.of[first].stripes[0]
-        for other in others:
-            if self.of[other].stripes[0].channels != stripe.channels:
-                raise CapacityError(f"{task.title} must read tensors whose channels stand in the same blocks")
+        """Blocks that hold the same channels in all operands are combined. What has no layout yet is constant: it gets
+        that of the other.
+        """
+        computed = [tensor.index for tensor in task.inputs if tensor.data is None]
+        maps = [self.of[index].stripes[0].channels for index in computed]
+        both = _agreeing(maps) if len(set(maps)) > 1 else maps[0]
+        if not self._enough(task, both):
+            raise Apart(task, next((index for index in computed if not self._is_copy(index)), computed[0]))
         for tensor in task.inputs:
             if tensor.data is not None:
-                self._keep(tensor.index, stripe.offset, stripe.channels)
-        self._keep(task.output.index, self._together(task), stripe.channels, like=first)
+                self._keep(tensor.index, self.of[computed[0]].stripes[0].offset, both)
+        self._keep(task.output.index, self._together(task), both)
+        if both != maps[0] or self.partial & set(computed):
+            self.partial.add(task.output.index)
+
+    def _is_copy(self, index: int) -> bool:
+        return any(task.is_copy and task.output.index == index for task in self.sizes.tasks)
+
+    def _enough(self, task: Task, channels: tuple[Channels, ...]) -> bool:
+        """Whether blocks hold all channels, and are those that readers need."""
+        index = task.output.index
+        if {channel for row in channels for channel in row} - {-1} != set(range(task.made[2])):
+            return False
+        needed = self.needed[index]
+        if needed is None:
+            return all(-1 not in row for row in channels) or len(channels) > 1
+        blocks = self.sizes.count(index)
+        return all(channels[0][block % blocks] >= 0 for block in range(*needed))
 
     def _together(self, task: Task) -> int:
         """Where elements stand that are made of those of one map, or of two."""
@@ -165,11 +192,7 @@ class _Maps:
         wanted = {pads for task in readers if (pads := task.pads) is not None}
         wanted |= {op.value for task in self.sizes.tasks if task.output.index == index for op in _borders(task)}
         if len(wanted) > 1:
-            one, other = sorted(wanted)
-            raise CapacityError(
-                f"{self.sizes.name}: tensor {self.sizes.tensors[index].title} must have one value beyond its edges, "
-                f"not {one} and {other}, as those that read it would have"
-            )
+            raise Apart(next(task for task in readers if task.pads == min(wanted)), index)
         known = self.sizes.tensors[index].quantisation
         return wanted.pop() if wanted else known.zero_point if known else 0
 
@@ -185,3 +208,13 @@ def _begin(task: Task) -> int:
 def _borders(task: Task) -> list[Pad]:
     """A border is of the value of words without an element."""
     return [task.node.operator] if isinstance(task.node.operator, Pad) else []
+
+
+def _agreeing(maps: Sequence[tuple[Channels, ...]]) -> tuple[Channels, ...]:
+    """The channels of those blocks that hold the same in all maps."""
+    if len({len(rows) for rows in maps}) > 1:
+        return ((-1,) * len(maps[0][0]),)
+    return tuple(
+        tuple(held[0] if len(set(held)) == 1 else -1 for held in zip(*rows, strict=True))
+        for rows in zip(*maps, strict=True)
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -12,7 +12,7 @@ from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_p
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, FullyConnected, Reshape, Softmax
 from tilesim.rotating.compiler.lower.operators import node_faults
-from tilesim.rotating.compiler.task import ALONE, WEIGHTED, MapShape, Task, map_shape, operand_indices
+from tilesim.rotating.compiler.task import ALONE, PAIRS, WEIGHTED, MapShape, Task, map_shape, operand_indices
 from tilesim.rotating.topology import Topology
 
 
@@ -140,10 +140,26 @@ def tasks_of(plan: RowPlan) -> list[Task]:
         tensors = plan.network.tensors
         inputs = tuple(plan.stored(index) for index in operand_indices(node))
         output = tensors[node.output]
+        made = map_shape(output.shape)
+        if isinstance(node.operator, PAIRS):
+            shapes.update({tensor.index: made for tensor in inputs if tensor.data is not None})
         maps = tuple(shapes.setdefault(tensor.index, map_shape(tensor.shape)) for tensor in inputs)
-        made = maps[0] if isinstance(node.operator, ALONE) else map_shape(output.shape)
+        made = maps[0] if isinstance(node.operator, ALONE) else made
         shapes[output.index] = made
         weights = node.inputs[1:] if isinstance(node.operator, WEIGHTED) else ()
         constants = tuple(data for index in weights if (data := tensors[index].data) is not None)
-        tasks.append(Task(layer, node, inputs, output, maps, made, plan.network.name, constants))
+        tasks.append(Task(layer, node, inputs, output, maps, made, plan.network.name, constants=constants))
     return tasks
+
+
+def with_copy(tasks: Sequence[Task], reader: Task, index: int) -> list[Task]:
+    """The tasks, and before ``reader`` one that copies a tensor, which it reads instead."""
+    place = next(k for k, task in enumerate(tasks) if task is reader)
+    number = [tensor.index for tensor in reader.inputs].index(index)
+    tensor, shape = reader.inputs[number], reader.maps[number]
+    fresh = 1 + max(one.index for task in tasks for one in (*task.inputs, task.output))
+    copy = replace(tensor, index=fresh, shape=(1, *shape))
+    node = Node(f"copy of {tensor.name}", Reshape((1, *shape)), (index,), fresh)
+    task = Task(reader.layer, node, (tensor,), copy, (shape,), shape, reader.network, is_copy=True)
+    inputs = tuple(copy if one.index == index else one for one in reader.inputs)
+    return [*tasks[:place], task, replace(reader, inputs=inputs), *tasks[place + 1 :]]

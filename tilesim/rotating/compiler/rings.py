@@ -25,7 +25,8 @@ def ring_period(call: Call) -> int:
     """Output lines for which a ring of a layer is long enough: a window, and the lines that come meanwhile."""
     window = call.task.window
     reach = (window.kernel[0] - 1) * window.dilations[0] + 1
-    lines = max(LEAST, -(-(reach + window.strides[0]) // window.strides[0]))
+    least, spare = (LEAST, window.strides[0]) if call.ahead else (1, 0)
+    lines = max(least, -(-(reach + spare) // window.strides[0]))
     return min(lines, -(-window.size[0] // window.strides[0]))
 
 

@@ -16,12 +16,14 @@ from tilesim.rotating.topology import Topology
 @dataclass
 class Sizes:
     """``words``: the fewest that a block of each tensor must have; ``blocks``: how many it has; ``parts``: into how
-    many a layer cuts those that it reads.
+    many the layer that makes a tensor cuts those that it reads.
     """
 
     name: str
     tasks: Sequence[Task]
     topology: Topology
+    in_parts: bool = True
+    """Whether layers cut blocks in parts at all, of which each pass fills some."""
     tensors: dict[int, Tensor] = field(default_factory=dict)
     shapes: dict[int, MapShape] = field(default_factory=dict)
     words: dict[int, int] = field(default_factory=dict)
@@ -89,7 +91,7 @@ class Sizes:
         parts = self._parts(task, read[0])
         if not parts:
             return self._grow(read, self.words[output])
-        self.parts[task.layer] = parts
+        self.parts[output] = parts
         self.blocks[output] = self.blocks[read[0]] // parts
         for tensor in task.inputs:
             self.blocks.setdefault(tensor.index, self.blocks[read[0]])
@@ -106,5 +108,5 @@ class Sizes:
         nothing.
         """
         stride = task.window.strides[1] if task.window.output[1] > 1 else 1
-        most = stride if task.family == "mixing" else self.groups(read)
+        most = (stride if task.family == "mixing" else self.groups(read)) if self.in_parts else 1
         return slots(self.blocks[read], stride, self.words[task.output.index], most)

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import cycle
+from typing import NamedTuple
 
 import numpy as np
 
@@ -17,15 +18,15 @@ from tilesim.rotating.compiler.arrivals import Arrival, Coming, Origin, lines_of
 from tilesim.rotating.compiler.call import Call, Part, PartPlace, Placed
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.ends import Departing, leaving, written_rows
-from tilesim.rotating.compiler.layouts import layouts_of
+from tilesim.rotating.compiler.layouts import Apart, Layouts, layouts_of
 from tilesim.rotating.compiler.lower.chunks import chunks
 from tilesim.rotating.compiler.lower.convolution import filter_row
 from tilesim.rotating.compiler.lower.operators import OPERATORS
-from tilesim.rotating.compiler.plan import RowPlan, tasks_of
+from tilesim.rotating.compiler.plan import RowPlan, tasks_of, with_copy
 from tilesim.rotating.compiler.rings import SUMS, WHOLE, Rooms, held_rows, ring_period, source_lines
 from tilesim.rotating.compiler.rows import Key
 from tilesim.rotating.compiler.streaming import Need, Residence, reside
-from tilesim.rotating.compiler.task import MIXING
+from tilesim.rotating.compiler.task import MIXING, Task
 from tilesim.rotating.compiler.weights import Rows
 from tilesim.rotating.isa.model.instructions import (
     Counter,
@@ -63,23 +64,34 @@ class Stream:
 
     @classmethod
     def of(cls, plan: RowPlan, topology: Topology) -> Stream:
-        """Everything chosen, nothing written yet."""
-        tasks, name = tasks_of(plan), plan.network.name
-        layouts = layouts_of(name, tasks, topology)
+        """Everything chosen, nothing written yet: rows of all words if there is room; else rings without spare lines,
+        and blocks that no layer cuts in parts, for what is made in parts must stand whole.
+
+        Raises:
+            CapacityError: there is no room even so.
+        """
+        for in_parts, ahead in ((True, True), (True, False), (False, True)):
+            try:
+                return cls._of(plan, topology, in_parts, ahead)
+            except CapacityError:
+                continue
+        return cls._of(plan, topology, in_parts=False, ahead=False)
+
+    @classmethod
+    def _of(cls, plan: RowPlan, topology: Topology, in_parts: bool, ahead: bool) -> Stream:
+        name = plan.network.name
+        tasks, layouts = _settled(name, tasks_of(plan), topology, in_parts)
         calls = []
         for task in tasks:
             inputs = tuple(layouts.of[tensor.index] for tensor in task.inputs)
-            parts = layouts.parts.get(task.layer, 1)
-            calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts))
-        parts_of, residence = weights_of(calls, topology, name)
-        firsts = [sum(map(len, parts_of[:number])) for number in range(len(calls))]
-        cut = {step for step, call in enumerate(calls) if is_cut(call)}
-        rooms = Rooms(calls, cut, [sink.stored.index for sink in plan.sinks], topology)
+            parts = layouts.parts.get(task.output.index, 1)
+            calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts, ahead=ahead))
+        cut = weights_of(calls, topology, name)
+        rooms = Rooms(calls, cut.steps, [sink.stored.index for sink in plan.sinks], topology)
         rows = rooms.settle(name)
-        for step in cut:
+        for step in cut.steps:
             calls[step].partial = rows[SUMS, step]
-        everything = [part for own in parts_of for part in own]
-        return cls(plan, topology, calls, everything, firsts, residence, rooms, rows, Writer(topology))
+        return cls(plan, topology, calls, cut.parts, cut.firsts, cut.residence, rooms, rows, Writer(topology))
 
     def __post_init__(self) -> None:
         layouts = {}
@@ -152,7 +164,7 @@ class Stream:
             call.sources = tuple(self._source(step, tensor.index) for tensor in task.inputs)
             call.target = self.departing.get(step) or self.placed[task.output.index]
             call.sets, call.begun = sets, partial(self._begun, first)
-            self.writer.begin(f"{task.node.kind}{task.layer}", task.layer)
+            self.writer.begin(task.label, task.layer)
             OPERATORS[type(task.node.operator)].lower(call, self.writer)
             self._settle(step)
             self.ends.append(self.writer.written)
@@ -290,25 +302,51 @@ class Stream:
         return rows
 
 
-def weights_of(calls: Sequence[Call], topology: Topology, name: str) -> tuple[list[list[Part]], Residence]:
-    """The parts of each layer, and where they stand; where a pass has no room, passes are cut to half of it.
+def _settled(name: str, tasks: list[Task], topology: Topology, in_parts: bool) -> tuple[list[Task], Layouts]:
+    """The layouts, and copies where one map can't be what all readers want.
+
+    Raises:
+        CapacityError: copies do not help either.
+    """
+    for _ in range(3 * len(tasks) + 1):
+        try:
+            return tasks, layouts_of(name, tasks, topology, in_parts)
+        except Apart as apart:
+            tasks, reader = with_copy(tasks, apart.task, apart.tensor), apart.task
+    raise CapacityError(f"{reader.title} must read tensors whose channels stand in the same blocks")
+
+
+class Weights(NamedTuple):
+    """All parts, the number of the first of each layer, where they stand, and layers whose passes are cut."""
+
+    parts: list[Part]
+    firsts: list[int]
+    residence: Residence
+    steps: set[int]
+
+
+def weights_of(calls: Sequence[Call], topology: Topology, name: str) -> Weights:
+    """Where a pass has no room, passes are cut to half of it.
 
     Raises:
         CapacityError: there is no room even so.
     """
     capacity = topology.weight_ram.rows
     try:
-        parts = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
-        return parts, reside(_needs(parts), capacity, topology.link_cycles, name)
+        return _weights(calls, topology, name)
     except CapacityError:
         for call in calls:
             call.most_rows = capacity // 2
-        parts = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
-        return parts, reside(_needs(parts), capacity, topology.link_cycles, name)
+        return _weights(calls, topology, name)
 
 
-def _needs(parts: Sequence[Sequence[Part]]) -> list[Need]:
-    return [Need(part.rows, part.clocks) for own in parts for part in own]
+def _weights(calls: Sequence[Call], topology: Topology, name: str) -> Weights:
+    own = [list(OPERATORS[type(call.task.node.operator)].parts(call)) for call in calls]
+    firsts = [sum(map(len, own[:number])) for number in range(len(calls))]
+    parts = [part for some in own for part in some]
+    needs = [Need(part.rows, part.clocks) for part in parts]
+    residence = reside(needs, topology.weight_ram.rows, topology.link_cycles, name)
+    return Weights(parts, firsts, residence, {step for step, call in enumerate(calls) if is_cut(call)})
 
 
 def is_cut(call: Call) -> bool:

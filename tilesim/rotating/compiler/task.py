@@ -69,8 +69,15 @@ class Task:
     maps: tuple[MapShape, ...]
     made: MapShape
     network: str = ""
+    is_copy: bool = False
+    """Whether the network knows nothing of it."""
     constants: tuple[Array, ...] = field(default=(), repr=False)
     """Weights and biases, as the operator has them."""
+
+    @property
+    def label(self) -> str:
+        """What labels of its instructions begin with."""
+        return f"copy{self.output.index}" if self.is_copy else f"{self.node.kind}{self.layer}"
 
     @property
     def title(self) -> str:

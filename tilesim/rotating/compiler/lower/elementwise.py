@@ -92,6 +92,9 @@ def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[s
     made = map_shape(network.tensors[node.output].shape)
     if not shapes:
         yield "must read a tensor that is computed"
+    fixed = {index for index in node.inputs if network.tensors[index].data is not None}
+    if any(fixed & set(other.inputs) for other in network.nodes if other is not node):
+        yield "must have a constant of its own, which no other node reads"
     if unlike := [shape for shape in shapes if shape != made]:
         yield f"must read computed maps of the {made} that it makes, not of {unlike[0]}"
 
