@@ -6,6 +6,7 @@ from collections import Counter as Tally
 from collections.abc import Callable, Sequence
 
 import numpy as np
+from simpy import Event
 
 from tilesim.rotating.datapath.accumulators import Accumulators, Operands
 from tilesim.rotating.datapath.conversion import Captured
@@ -139,8 +140,7 @@ class Array:
         yield from self._slots.catch_up()
         self.unit.instruction = op.label
         while self._output.is_unwritten(row):
-            waker = yield from self.unit.wait(self._output.seen(), Reason.RAW, lambda: f"the write of data row {row}")
-            self.unit.woken_by(waker)
+            yield from self._wait(self._output.seen(), Reason.RAW, f"the write of data row {row}")
         self.mux.load(words_of(self._data_ram.row(row), self._topology))
 
     def _out(self, op: isa.Out, counters: Counters) -> Work:
@@ -185,7 +185,13 @@ class Array:
 
     def _await_buffer(self) -> Work:
         while self._output.held >= self._topology.output.buffers:
-            waker = yield from self.unit.wait(self._output.freed(), Reason.FIFO, lambda: "a buffer of the output unit")
+            yield from self._wait(self._output.freed(), Reason.FIFO, "a buffer of the output unit")
+
+    def _wait(self, event: Event, reason: Reason, what: str) -> Work:
+        """Wait for what the output unit does. If it does it in this very cycle, nobody has waited."""
+        begun = self._clock.cycle
+        waker = yield from self.unit.wait(event, reason, lambda: what)
+        if self._clock.cycle > begun:
             self.unit.woken_by(waker)
 
     def _control(self, op: isa.Instruction, counters: Counters) -> Work:

@@ -19,7 +19,7 @@ from tilesim.rotating.units.host_memory import HostMemory
 from tilesim.rotating.units.output_unit import OutputUnit
 from tilesim.rotating.units.parameter_fetcher import ParameterFetcher
 from tilesim.rotating.units.row_memory import RowMemory
-from tilesim.sim.core.clock import Clock, Work
+from tilesim.sim.core.clock import Clock, Phase, Work
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.logged import LoggedUnit
 from tilesim.sim.core.unit import Unit
@@ -94,7 +94,8 @@ class Chip:
             yield self.output.seen()
         if not self.array.halted:
             return
-        yield self.clock.timeout(max(0, start + 1 - self.clock.cycle))
+        # Whatever else is counted, or leaves, in this cycle goes before.
+        yield self.clock.phase(Phase.SETTLE, max(0, start + 1 - self.clock.cycle))
         self.halted = True
         halted.succeed()
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import partial
 
 from simpy import Event
 
@@ -15,6 +16,7 @@ from tilesim.sim.core.action import Action
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.sim.trace.recorder import Waker
 
 
 class DmaIn:
@@ -73,7 +75,7 @@ class DmaIn:
         ram.rows[:, op.row + number] = self._host.row(op, number)
         unit.add(BUSY, 1)
         unit.act({Action.BUFFER_WRITE: self._topology.row_bytes})
-        self._clock.timeout(1).callbacks.append(self._count)
+        self._clock.timeout(1).callbacks.append(partial(self._count, unit.waker))
 
-    def _count(self, _: Event) -> None:
-        self._counts.raise_by(Counter.DMA_IN, 1, self.unit.waker)
+    def _count(self, waker: Waker, _: Event) -> None:
+        self._counts.raise_by(Counter.DMA_IN, 1, waker)
