@@ -19,6 +19,7 @@ from tests.rotating.programs import PROLOGUE, Bare, chip, rows_tensor
 from tests.rotating.random_programs import random_program
 from tests.soak import counts
 from tilesim.errors import ArrayError, InputError
+from tilesim.rotating import stepped
 from tilesim.rotating.isa.model.instructions import (
     Alu,
     Counter,
@@ -112,6 +113,29 @@ def test_the_order_of_events_within_a_phase_changes_nothing(monkeypatch: pytest.
         assert before.trace is not None
         np.testing.assert_array_equal(after.trace.released_by, before.trace.released_by, str(seed))
         assert after.outputs[0].tobytes() == before.outputs[0].tobytes()
+
+
+@pytest.mark.parametrize("programs", counts(30, 1000))
+def test_each_unit_is_at_the_same_instruction_for_the_same_reason_as_in_the_second_model(programs: int) -> None:
+    """In each cycle, those of loading included."""
+    for seed in range(programs):
+        program, inputs = random_program(seed)
+        trace, outcome = run(seed, trace=True).trace, stepped.simulate(program, inputs, trace=True)
+        assert trace is not None
+        names = [
+            (trace.tracks[track], trace.kinds[kind], trace.whats[what])
+            for track, kind, what in zip(trace.track, trace.kind, trace.what, strict=True)
+        ]
+        ours = {
+            (track, cycle, kind, label)
+            for (track, kind, label), start, cycles in zip(names, trace.start_cycle, trace.cycles, strict=True)
+            for cycle in range(start, start + cycles)
+        }
+        assert ours == {
+            (track, cycle, kind, label)
+            for track, start, cycles, kind, label in outcome.spans
+            for cycle in range(start, start + cycles)
+        }, seed
 
 
 def test_a_trace_and_signals_cost_no_cycles() -> None:
