@@ -164,6 +164,19 @@ def flat(weave: Weave) -> int:
     return weave.fully_connected(x, 4)
 
 
+def broad(weave: Weave, swapped: bool = False) -> int:
+    x = weave.convolution(weave.input(4, 5, 3), 5)
+    pixel = weave.add(Mean((1, 1, 1, 5), -3, 3, "double", 1 << 30, -3, (-128, 127)), x, zero_point=3)
+    pixel = weave.convolution(pixel, 5, 1)
+    pair = (pixel, x) if swapped else (x, pixel)
+    return weave.add(Multiply("double", (-7, -7, 4, 1 << 30, -5), (-128, 127)), *pair)
+
+
+def column_on_map(weave: Weave) -> int:
+    pair = weave.input(4, 5, 3), weave.input(4, 1, 3)
+    return weave.add(Multiply("double", (-7, -7, 4, 1 << 30, -5), (-128, 127)), *pair)
+
+
 def two_borders(weave: Weave) -> int:
     x = weave.input(4, 5, 3)
     pooled = weave.add(MaxPool((3, 3), (1, 1), same(3), (-128, 127)), x, zero_point=-7)
@@ -195,6 +208,8 @@ MAKERS: dict[str, Make] = {
     ),
     "reshape": reshaped,
     "flat": flat,
+    "pixel on a map": broad,
+    "map on a pixel": lambda weave: broad(weave, swapped=True),
     "two borders": two_borders,
     "max with padding": lambda weave: weave.add(
         MaxPool((3, 3), (2, 2), same(3), (-128, 127)), weave.convolution(weave.input(6, 7, 3), 5)
@@ -222,22 +237,24 @@ def real_average(weave: Weave) -> int:
     return weave.add(op, weave.input(4, 4, 3), zero_point=5)
 
 
-def broad(weave: Weave) -> int:
-    x = weave.input(4, 5, 3)
-    return weave.add(Multiply("double", (-7, -7, 4, 1 << 30, -5), (-128, 127)), x, weave.input(1, 1, 3))
-
-
 @pytest.mark.parametrize(
     ("make", "sentence"),
     [
         (real_average, "must be averages of sums of integers, not of reals"),
-        (broad, r"must read computed maps of the \(4, 5, 3\) that it makes, not of \(1, 1, 3\)"),
+        (
+            column_on_map,
+            r"must read computed maps of the \(4, 5, 3\) that it makes, or pixels as deep, not maps of \(4, 1, 3\)",
+        ),
+        (
+            lambda weave: weave.convolution(weave.input(5, 5, 1), 1, strides=(2, 2)),
+            "must keep every column, not one of 2, where output.place is none",
+        ),
         (lambda weave: weave.convolution(weave.input(3, 64, 1), 1), "needs? blocks of 65 words, padding included"),
     ],
 )
 def test_what_is_refused(make: Make, sentence: str) -> None:
     with pytest.raises(CapacityError, match=sentence):
-        compile_network(network_of(make), small(64))
+        compile_network(network_of(make), small(64, output__place="none"))
 
 
 @pytest.mark.parametrize(
@@ -245,6 +262,8 @@ def test_what_is_refused(make: Make, sentence: str) -> None:
     [
         ({"units__segments": 2}, "units.segments must be 1 for the compiler, not 2"),
         ({"weight_ram__shape": "half_rows"}, "weight_ram.shape must be rows for the compiler"),
+        ({"sequencer__instructions": 9}, r"must be at most 9 instructions, .*, not \d+"),
+        ({"sequencer__loop_depth": 2}, "loop_depth must be at least the 3 loops that stand in each other, not 2"),
     ],
 )
 def test_chips_that_no_program_is_for(chip: dict[str, Any], sentence: str) -> None:

@@ -245,6 +245,8 @@ class Call:
     def spot(self, source: Placed, own: Pass, line: Line, y: int, group: int) -> Spot:
         """Row ``group`` of line ``y`` of a map, which a pass reads for an output line."""
         down = line.lines * self.task.window.strides[0]
+        if self.task.family == "elements" and source.layout.height < self.output.height:
+            y = down = 0  # one line that goes with all
         if not source.ring:
             row, moves = y * source.groups + group, {line.loop: down * source.groups}
             came = At(source.before[0] + row + 1, moves) if source.before else None

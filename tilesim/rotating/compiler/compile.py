@@ -30,15 +30,21 @@ def compile_network(network: Network, topology: Topology, say: Say = silent) -> 
     plan = plan_operators(network, topology)
     stream = Stream.of(plan, topology)
     stream.write()
+    program = _program(plan, stream)
+    _check_sequencer(program, stream)
     streamed = sum(stream.parts[part].rows for part in stream.residence.streamed)
     say(
         f"{network.name} on {topology.name}: {sum(part.rows for part in stream.parts)} rows of weights and parameters, "
         f"{streamed} of which come while it runs"
     )
+    return program
+
+
+def _program(plan: RowPlan, stream: Stream) -> Program:
     layout = stream.layouts
     return Program(
-        name=network.name,
-        topology=topology,
+        name=plan.network.name,
+        topology=stream.topology,
         load=tuple(stream.load()),
         run=tuple(stream.run()),
         data=stream.data(),
@@ -57,6 +63,22 @@ def _check_chip(topology: Topology) -> None:
         )
     if topology.weight_ram.shape != "rows":
         raise CapacityError(f"{topology.name}: weight_ram.shape must be rows for the compiler, not half_rows")
+
+
+def _check_sequencer(program: Program, stream: Stream) -> None:
+    """What the sequencer has no room for."""
+    name, sequencer = f"{program.name} on {program.topology.name}", program.topology.sequencer
+    needed = max(len(program.load), len(program.run))
+    if needed > sequencer.instructions:
+        raise CapacityError(
+            f"{name}: must be at most {sequencer.instructions:,} instructions, what sequencer.instructions has room "
+            f"for, not {needed:,}"
+        )
+    if stream.writer.depth > sequencer.loop_depth:
+        raise CapacityError(
+            f"{name}: sequencer.loop_depth must be at least the {stream.writer.depth} loops that stand in each other, "
+            f"not {sequencer.loop_depth}"
+        )
 
 
 def _layers(plan: RowPlan, calls: Sequence[Call]) -> Iterator[Layer]:

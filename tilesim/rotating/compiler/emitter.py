@@ -64,6 +64,8 @@ class Writer:
     """Outs that will have been issued."""
     written: int = 0
     """Rows that these will have written."""
+    depth: int = 0
+    """Of the deepest nest."""
     _loops: list[tuple[Index, int]] = field(default_factory=list)
     _controls: dict[type[Instruction], Instruction] = field(default_factory=dict)
     """What control registers and the mask were set to last."""
@@ -90,6 +92,7 @@ class Writer:
             return
         self.write(Loop, count=count)
         self._loops.append((index, count))
+        self.depth = max(self.depth, len(self._loops))
         yield index
         self._loops.pop()
         self.write(End)

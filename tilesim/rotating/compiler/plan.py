@@ -10,7 +10,7 @@ import numpy as np
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_pads, network_inputs
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Dequantise, FullyConnected, Reshape, Softmax
+from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest, Softmax
 from tilesim.rotating.compiler.lower.operators import node_faults
 from tilesim.rotating.compiler.task import ALONE, PAIRS, WEIGHTED, MapShape, Task, map_shape, operand_indices
 from tilesim.rotating.topology import Topology
@@ -132,6 +132,10 @@ def _faults(plan: RowPlan, topology: Topology) -> Iterator[str]:
             yield f"{name}: output {sink.model.title} must be computed, not {what}"
 
 
+FRESH = 1 << 32
+"""Numbers of tensors that no network has are so far beyond that of what is made of them."""
+
+
 def tasks_of(plan: RowPlan) -> list[Task]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
     shapes: dict[int, MapShape] = {}
@@ -148,18 +152,36 @@ def tasks_of(plan: RowPlan) -> list[Task]:
         shapes[output.index] = made
         weights = node.inputs[1:] if isinstance(node.operator, WEIGHTED) else ()
         constants = tuple(data for index in weights if (data := tensors[index].data) is not None)
-        tasks.append(Task(layer, node, inputs, output, maps, made, plan.network.name, constants=constants))
+        task = Task(layer, node, inputs, output, maps, made, plan.network.name, constants=constants)
+        tasks += _spread(task) if isinstance(node.operator, PAIRS) else [task]
     return tasks
 
 
-def with_copy(tasks: Sequence[Task], reader: Task, index: int) -> list[Task]:
-    """The tasks, and before ``reader`` one that copies a tensor, which it reads instead."""
+def _spread(pair: Task) -> list[Task]:
+    """A pair, and before it what makes a line of each pixel that goes with all of a map."""
+    tasks = [pair]
+    width = pair.made[1]
+    for tensor, shape in zip(pair.inputs, pair.maps, strict=True):
+        if tensor.data is None and shape != pair.made:
+            tasks = with_copy(tasks, tasks[-1], tensor.index, ResizeNearest((0,), (0,) * width), (1, width, shape[2]))
+    return tasks
+
+
+def with_copy(
+    tasks: Sequence[Task], reader: Task, index: int, op: ResizeNearest | None = None, made: MapShape | None = None
+) -> list[Task]:
+    """The tasks, and before ``reader`` one that copies a tensor, or makes a map of it, which it reads instead."""
     place = next(k for k, task in enumerate(tasks) if task is reader)
     number = [tensor.index for tensor in reader.inputs].index(index)
     tensor, shape = reader.inputs[number], reader.maps[number]
-    fresh = 1 + max(one.index for task in tasks for one in (*task.inputs, task.output))
-    copy = replace(tensor, index=fresh, shape=(1, *shape))
-    node = Node(f"copy of {tensor.name}", Reshape((1, *shape)), (index,), fresh)
-    task = Task(reader.layer, node, (tensor,), copy, (shape,), shape, reader.network, is_copy=True)
-    inputs = tuple(copy if one.index == index else one for one in reader.inputs)
-    return [*tasks[:place], task, replace(reader, inputs=inputs), *tasks[place + 1 :]]
+    made = made or shape
+    fresh = reader.output.index + FRESH
+    while fresh in {task.output.index for task in tasks}:
+        fresh += FRESH
+    copy = replace(tensor, index=fresh, shape=(1, *made))
+    node = Node(f"copy of {tensor.name}", op or Reshape((1, *shape)), (index,), fresh)
+    task = Task(reader.layer, node, (tensor,), copy, (shape,), made, reader.network, is_copy=True)
+    own = [one.index == index for one in reader.inputs]
+    inputs = tuple(copy if copied else one for one, copied in zip(reader.inputs, own, strict=True))
+    maps = tuple(made if copied else one for one, copied in zip(reader.maps, own, strict=True))
+    return [*tasks[:place], task, replace(reader, inputs=inputs, maps=maps), *tasks[place + 1 :]]

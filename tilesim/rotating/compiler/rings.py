@@ -122,7 +122,8 @@ class Rooms:
             if not read and call.task.output.index != tensor:
                 continue
             readers += bool(read)
-            whole = step in self.cut or call.task.family == "rewriting" or any(one.data is not None for one in read)
+            whole = any(layout.height < call.output.height for layout in call.inputs if call.task.family == "elements")
+            whole |= step in self.cut or call.task.family == "rewriting" or any(one.data is not None for one in read)
             if whole or (call.task.output.index == tensor and call.parts > 1):
                 return False
         return tensor not in self.leave or (not readers and list(self.leave).count(tensor) == 1)

@@ -77,7 +77,8 @@ class Task:
     @property
     def label(self) -> str:
         """What labels of its instructions begin with."""
-        return f"copy{self.output.index}" if self.is_copy else f"{self.node.kind}{self.layer}"
+        own = f"{self.node.kind}{self.layer}"
+        return f"{own}.copy{self.output.index >> 32}" if self.is_copy else own
 
     @property
     def title(self) -> str:
@@ -95,7 +96,7 @@ class Task:
 
     @property
     def window(self) -> Window:
-        op, size = self.node.operator, self.maps[0][:2]
+        op, size = self.node.operator, (self.made if self.family == "elements" else self.maps[0])[:2]
         if isinstance(op, FullyConnected | Mean):
             return Window(size, size)
         if isinstance(op, MaxPool | AveragePool):

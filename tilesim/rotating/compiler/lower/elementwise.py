@@ -95,8 +95,8 @@ def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[s
     fixed = {index for index in node.inputs if network.tensors[index].data is not None}
     if any(fixed & set(other.inputs) for other in network.nodes if other is not node):
         yield "must have a constant of its own, which no other node reads"
-    if unlike := [shape for shape in shapes if shape != made]:
-        yield f"must read computed maps of the {made} that it makes, not of {unlike[0]}"
+    if unlike := [shape for shape in shapes if shape not in (made, (1, 1, made[2]))]:
+        yield f"must read computed maps of the {made} that it makes, or pixels as deep, not maps of {unlike[0]}"
 
 
 def table_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:

@@ -9,7 +9,7 @@ from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, Quantise, Softmax
 from tilesim.rotating.compiler.call import Traits
 from tilesim.rotating.compiler.lower import convolution, depthwise, elementwise, pool, rewriting
-from tilesim.rotating.compiler.task import DTYPES, operand_indices
+from tilesim.rotating.compiler.task import DTYPES, map_shape, operand_indices
 from tilesim.rotating.topology import Topology
 
 OPERATORS: Mapping[type[Any], Traits] = {
@@ -39,4 +39,13 @@ def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[st
         yield f"must work on a map (1, height, width, channels), not on {read[0].shape}"
     if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
         yield f"must work on one map or vector at a time, not on {many[0]}"
+    yield from _place_faults(network, node, topology)
     yield from traits.faults(network, node, topology)
+
+
+def _place_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:
+    """Words that a stride leaves out, where none can move together."""
+    _, stride = getattr(node.operator, "strides", (1, 1))
+    width = map_shape(network.tensors[node.output].shape)[1]
+    if topology.output.place == "none" and stride > 1 and width > 1:
+        yield f"must keep every column, not one of {stride}, where output.place is none"
