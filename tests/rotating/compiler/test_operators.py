@@ -269,3 +269,12 @@ def test_what_is_refused(make: Make, sentence: str) -> None:
 def test_chips_that_no_program_is_for(chip: dict[str, Any], sentence: str) -> None:
     with pytest.raises(CapacityError, match=sentence):
         compile_network(network_of(table), small(64, **chip))
+
+
+def test_several_inputs_and_outputs() -> None:
+    weave = Weave()
+    x, y = weave.input(6, 5, 3), weave.input(6, 5, 4)
+    first = weave.convolution(x, 4, strides=(2, 2))
+    second = weave.convolution(y, 4, 1, strides=(2, 2))
+    total = weave.add(Add("double", (-3, 1 << 30, 0, 4, 1 << 30, 0, -5, 1 << 30, -19), (-128, 127)), first, second)
+    exact(weave.network(second, weave.fully_connected(total, 3), total), small(32))
