@@ -15,7 +15,14 @@ from tilesim.network.graph import Network
 from tilesim.rotating.compiler.compile import compile_network
 from tilesim.shipped import shipped
 
-NAMES = {"kws": "mlperf_kws_dscnn", "resnet8": "mlperf_resnet8", "ad": "mlperf_ad_ae", "vww": "mlperf_vww_mnv1"}
+NAMES = {
+    "kws": "mlperf_kws_dscnn",
+    "resnet8": "mlperf_resnet8",
+    "ad": "mlperf_ad_ae",
+    "vww": "mlperf_vww_mnv1",
+    "mcunet": "mit_mcunet_detection",
+    "coral": "coral_tf2_mnv2_ptq",
+}
 CLOCKS = {
     ("digits", "nnu-1024"): [74, 74, 5354, 2514, 12, 10, 501],
     ("digits", "nnu-512"): [74, 74, 5354, 2514, 12, 10, 501],
@@ -76,6 +83,14 @@ def test_longer_distances_change_no_bit(name: str, models: Path) -> None:
 def test_more_weights_than_there_are_rows_come_while_layers_work(name: str, topology: str, models: Path) -> None:
     program, _ = exact(model(name, models), chip(topology))
     assert any(segment.name == "streamed weights" for segment in program.data) == (topology != "nnu-1024")
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(
+    ("name", "topology"), [("mcunet", "ncore"), ("mcunet", "nnu-1024-jump"), ("coral", "ncore"), ("resnet8", "nnu-512")]
+)
+def test_large_models(name: str, topology: str, models: Path) -> None:
+    exact(model(name, models), chip(topology))
 
 
 @pytest.mark.parametrize("topology", ["nnu-1024", "nnu-1024-jump", "nnu-512", "ncore"])
