@@ -15,8 +15,8 @@ class RowMemory:
 
     Units say in which cycles they ``read`` and ``write``, those of higher priority first; the array is told afterwards
     which cycles were not its own. With one port an access keeps all others out, with two a read only reads, and a write
-    only writes. So whoever comes earlier may meet somebody whom they would have missed: a faster host, a shorter latency
-    or more buffers can make a program slower, by few cycles.
+    only writes. So whoever comes earlier may meet somebody whom they would have missed: a faster host, a shorter
+    latency or more buffers can make a program slower, by few cycles.
     """
 
     def __init__(self, name: str, rows: int, row_bytes: int, ports: Literal["single", "dual"], samples: int) -> None:
