@@ -130,16 +130,30 @@ def test_stripes(model: Model, order: str, clocks: tuple[int, int]) -> None:
     [
         (20, 50, [b % 20 for b in range(64)], 24, 15368),  # goes on behind the last channel
         (20, 45, [j % 20 for j in range(45)] + [j % 20 for j in range(-19, 0)], 20, 12808),  # a chain
+        (20, 50, [b % 32 if b % 32 < 20 else -1 for b in range(64)], 32, 20488),  # padded to the next divisor
+        (20, 50, [b if b < 20 else -1 for b in range(64)], 64, 40968),  # the full circle
+        (24, 50, [b % 24 for b in range(64)], 40, 25608),
+        (12, 64, [b % 12 for b in range(64)], 16, 10248),
     ],
 )
 def test_steps_from_block_to_block(
     model: Model, channels: int, filters: int, held: list[int], steps: int, clocks: int
 ) -> None:
-    topology = chip(1024, units={"word_bits": 16}, weight_ram={"rows": 1024})
+    """O-R5."""
+    topology = chip(1024, units={"word_bits": 16}, weight_ram={"rows": 2048})
     frame = Frame(topology, 16, [held], [[*range(filters), *[-1] * (64 - filters)]], steps)
     bare, y = bare_of(frame, x_of(12, 12, channels), w_of(filters, 5, 5, channels), 12)
     assert (model(bare.program()).clocks, len(bare.weights)) == ((clocks, clocks + 3), 25 * steps)
     must_be(model, frame, bare, y, 12, 5)
+
+
+@on_all_models
+def test_a_smaller_chip(model: Model) -> None:
+    """O-R5, on 512 units."""
+    frame = Frame(chip(512, units={"word_bits": 16}), 8, [[b % 4 for b in range(64)]], [[*range(8), *[-1] * 56]], 4)
+    bare, y = bare_of(frame, x_of(6, 6, 4), w_of(8, 3, 3, 4), 6)
+    assert (model(bare.program()).clocks, len(bare.weights)) == ((388, 391), 36)
+    must_be(model, frame, bare, y, 6, 3)
 
 
 @st.composite
