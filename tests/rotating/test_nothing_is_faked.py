@@ -18,10 +18,6 @@ from tilesim.rotating.isa.model.instructions import Alu, Instruction, Mask, Out,
 from tilesim.rotating.isa.model.program import Program
 from tilesim.shipped import shipped
 
-SHARES = 16
-MOST_BENIGN = 0.05
-
-
 LOADED = "the same row is loaded, copied or compared once more"
 REASONS: tuple[tuple[type[Instruction], set[str], str], ...] = (
     (Set, {"clamp"}, "no result comes that close to the largest, or the smallest, that there is"),
@@ -89,17 +85,18 @@ def test_no_instruction_can_be_left_out(digits: Subject, share: int) -> None:
     assert set(outcomes.values()) <= {"exit 2", "exit 3", "changed"}, outcomes
 
 
-@pytest.mark.parametrize("share", part_of(range(SHARES), 1))
-def test_hardly_any_number_can_be_changed_by_one(digits: Subject, share: int) -> None:
+@pytest.mark.parametrize(("shares", "most_benign"), part_of([(16, 0.1), (1, 0.05)], 1))
+def test_hardly_any_number_can_be_changed_by_one(digits: Subject, shares: int, most_benign: float) -> None:
+    """All of them, or one of so many shares, in which more may have a reason."""
     tried = benign = 0
     for section, place, op in instructions(digits.program):
         for path in numbers(op):
             for by in (-1, 1):
-                if crc32(f"{section} {place} {path} {by}".encode()) % SHARES != share:
+                if crc32(f"{section} {place} {path} {by}".encode()) % shares:
                     continue
                 tried += 1
                 if digits.outcome(changed(digits.program, (section, place, *path), by)) == "benign":
                     benign += 1
                     assert reason(op, path), (op, path, by)
-    assert tried >= 60
-    assert benign <= MOST_BENIGN * tried + 2  # of a share; all in all they are 3.8 %
+    assert tried >= 1200 / shares
+    assert benign <= most_benign * tried

@@ -131,8 +131,10 @@ def test_stripes(model: Model, order: str, clocks: tuple[int, int]) -> None:
         (20, 50, [b % 20 for b in range(64)], 24, 15368),  # goes on behind the last channel
         (20, 45, [j % 20 for j in range(45)] + [j % 20 for j in range(-19, 0)], 20, 12808),  # a chain
         (20, 50, [b % 32 if b % 32 < 20 else -1 for b in range(64)], 32, 20488),  # padded to the next divisor
-        (20, 50, [b if b < 20 else -1 for b in range(64)], 64, 40968),  # the full circle
-        (24, 50, [b % 24 for b in range(64)], 40, 25608),
+        pytest.param(
+            20, 50, [b if b < 20 else -1 for b in range(64)], 64, 40968, marks=pytest.mark.soak
+        ),  # full circle
+        pytest.param(24, 50, [b % 24 for b in range(64)], 40, 25608, marks=pytest.mark.soak),
         (12, 64, [b % 12 for b in range(64)], 16, 10248),
     ],
 )
