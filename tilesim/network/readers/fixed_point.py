@@ -50,7 +50,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import quantise_multiplier, wide_bits
+from tilesim.arithmetic.requantise import LONG_SUMS_END, quantise_multiplier, wide_bits
 from tilesim.errors import ModelError
 from tilesim.network.operators import Padding
 
@@ -64,6 +64,7 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
 
 
 SUMS_END = float(1 << 31)
+LARGEST_LONG_FACTOR = 127.0
 
 
 def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) -> tuple[int, int]:
@@ -119,6 +120,20 @@ def in_32_bits(largest: float | NDArray[np.float64], shift: int | NDArray[np.int
     reached = float(np.max(np.ldexp(np.asarray(largest, np.float64), np.maximum(shift, 0))))
     if not reached < SUMS_END:
         raise ModelError(f"its scales must leave its sums below 2**31, not let them reach {reached:.3g}")
+
+
+def in_48_bits(largest: NDArray[np.float64], factor: NDArray[np.float64]) -> None:
+    """Sums stay below 2**47, and in 32 bits when they are scaled, by factors below 2**7: beyond, the reference kernels
+    lose bits.
+    """
+    if not float(np.max(largest)) < LONG_SUMS_END:
+        raise ModelError(f"its sums must stay below 2**47, not reach {np.max(largest):.3g}")
+    if not float(np.max(largest * factor)) < SUMS_END / 2:
+        raise ModelError(
+            f"its scales must leave its results below 2**30, not let them reach {np.max(largest * factor):.3g}"
+        )
+    if not float(np.max(factor)) < LARGEST_LONG_FACTOR:
+        raise ModelError(f"its scales must make factors below {LARGEST_LONG_FACTOR:g}, not {np.max(factor):g}")
 
 
 def same_padding(

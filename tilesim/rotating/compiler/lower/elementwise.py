@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Add, Multiply, Rescale, Table
+from tilesim.network.operators import Add, Multiply, Rescale, Subtract, Table
 from tilesim.rotating.compiler.call import Call, Line, Part, Pass, Placed, Traits
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.lower.parameters import one_for_all, scaling_of
@@ -106,5 +106,6 @@ OPERATORS = {
     Add: Traits(no_parts, lower_pair, pair_faults),
     Multiply: Traits(no_parts, lower_pair, pair_faults),
     Rescale: Traits(lone_parts, lower_alone),
+    Subtract: Traits(no_parts, lower_pair, pair_faults),
     Table: Traits(lone_parts, lower_alone, table_faults),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tilesim.lowering.arithmetic import arithmetic_faults
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, Quantise, Softmax
 from tilesim.rotating.compiler.call import Traits
@@ -39,4 +40,5 @@ def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[st
         yield f"must work on a map (1, height, width, channels), not on {read[0].shape}"
     if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
         yield f"must work on one map or vector at a time, not on {many[0]}"
+    yield from arithmetic_faults(network, node)
     yield from traits.faults(network, node, topology)
