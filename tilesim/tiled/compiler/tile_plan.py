@@ -20,7 +20,7 @@ from tilesim.network.operators.reshape import Reshape
 from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import MapShape
-from tilesim.tiled.compiler.operators import OPERATORS, is_known
+from tilesim.tiled.compiler.operators import OPERATORS
 
 BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 FLATTENING = {"fullyconnected", "reshape"}
@@ -146,12 +146,11 @@ def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
 
 def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
     traits = OPERATORS.get(type(node.operator))
-    if traits is None:
-        at_end = is_known(node.operator)
-        places = "stand at an input or an output of the network, not between layers"
-        faults = [f"must {places if at_end else 'be a layer that this machine knows'}"]
-    else:
-        faults = [*_type_faults(network, node), *traits.faults(network, node, word_bytes)]
+    faults = (
+        ["must stand at an input or an output of the network, not between layers"]
+        if traits is None
+        else [*_type_faults(network, node), *traits.faults(network, node, word_bytes)]
+    )
     yield from (f"{network.name}: node {node.title} ({node.kind}) {fault}" for fault in faults)
 
 
