@@ -95,8 +95,8 @@ def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[s
     if unlike := [shape for shape in shapes if shape != made]:
         yield f"must read computed maps of the {made} that it makes, not of {unlike[0]}"
     constants = (tensor for tensor in tensors if tensor.data is not None)
-    if unlike := [tensor for tensor in constants if map_shape(tensor.shape) != made]:
-        yield f"must read constants of the {made} that it makes, not {unlike[0].title} of {unlike[0].shape}"
+    if others := [tensor for tensor in constants if map_shape(tensor.shape) != made]:
+        yield f"must read constants of the {made} that it makes, not {others[0].title} of {others[0].shape}"
 
 
 def table_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:
