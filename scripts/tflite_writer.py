@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from tilesim.network.readers.tflite import DTYPES
 from tilesim.network.readers.tflite_file import OPTIONS
 
-CODES = {np.dtype(dtype): code for code, dtype in {**DTYPES, 1: np.float16, 7: np.int16}.items()}
+CODES = {np.dtype(dtype): code for code, dtype in {**DTYPES, 1: np.float16}.items()}
 
 
 @dataclass(frozen=True)

@@ -75,6 +75,9 @@ class Draft:
         return float(np.float32(self.pick(real, real, short)))
 
     def zero_point(self, dtype: Any) -> int:
+        """Any; of types wider than a byte always 0."""
+        if np.dtype(dtype).itemsize > 1:
+            return 0
         limits = np.iinfo(dtype)
         low, high = int(limits.min), int(limits.max)
         return self.pick(low, high, (low + high + 1) // 2, self.number(low, high), self.number(low, high))

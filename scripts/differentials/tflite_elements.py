@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
+from typing import Any
 
 import numpy as np
 
 from scripts.differentials.tflite_draft import Draft, Wire
 from scripts.differentials.tflite_sums import ACTIVATIONS
+
+BYTES = (np.int8, np.uint8)
 
 
 def function(kind: str, draft: Draft, x: Wire) -> Wire:
@@ -31,13 +34,34 @@ def fixed_output(kind: str, steps: int, draft: Draft, x: Wire) -> Wire:
 
 
 def pair(kind: str, draft: Draft, x: Wire) -> Wire:
-    """ADD and MUL of two inputs, of an input and a constant, of an input and itself; alike or broadcast."""
+    """ADD, SUB and MUL of two inputs, of an input and a constant, of an input and itself; alike or broadcast."""
     other = second(draft, x)
     both = [x, other] if draft.chance(0.7) else [other, x]
-    scale = max(x.scale, other.scale) if kind == "ADD" else x.scale * other.scale * 64
+    usual = 64 if x.dtype.itemsize == 1 else 1 << 14
+    scale = x.scale * other.scale * usual if kind == "MUL" else max(x.scale, other.scale)
     shape = np.broadcast_shapes(x.shape, other.shape)
     y = draft.wire(shape, x.dtype, draft.near(scale), draft.zero_point(x.dtype))
-    return draft.made(kind, [wire.index for wire in both], y, FusedActivationFunction=draft.pick(*ACTIVATIONS))
+    return _paired(kind, draft, both, y)
+
+
+def _paired(kind: str, draft: Draft, both: Sequence[Wire], y: Wire) -> Wire:
+    options: dict[str, int] = {"FusedActivationFunction": draft.pick(*ACTIVATIONS)}
+    if kind != "MUL":
+        options["PotScaleInt16"] = draft.chance(0.5)
+    return draft.made(kind, [wire.index for wire in both], y, **options)
+
+
+def shifted_pair(kind: str, draft: Draft, _x: Wire) -> Wire:
+    """ADD and SUB of int16 whose scales are powers of two, or nearly; now and then no kernel takes them."""
+    shape = [1, draft.number(1, 9), draft.number(1, 9)]
+    scale = 2.0 ** draft.number(-20, 3)
+    below = [0, draft.pick(0, 1, 2, draft.number(0, 15))]
+    if draft.chance(0.05):
+        below = [draft.number(-1, 2), draft.number(0, 16)]
+    nearly = 1 + draft.pick(0, 0, 0, 1e-4)
+    scales = [nearly * scale * 2.0**-places for places in draft.rng.permutation(below).tolist()]
+    both = [draft.input(shape, np.int16, own) for own in scales]
+    return _paired(kind, draft, both, draft.wire(shape, np.int16, scale, 0))
 
 
 def second(draft: Draft, x: Wire) -> Wire:
@@ -136,15 +160,21 @@ def reals(draft: Draft) -> Wire:
     return draft.feed(wire, (draft.pick(usual, usual, ties, wild) * scale).astype(np.float32))
 
 
-def quantise(draft: Draft, x: Wire) -> Wire:
+def quantise(draft: Draft, x: Wire, dtypes: Sequence[Any] = BYTES) -> Wire:
     """From reals."""
-    dtype = draft.pick(np.int8, np.uint8)
+    dtype = draft.pick(*dtypes)
     return draft.made("QUANTIZE", [x.index], draft.wire(x.shape, dtype, x.scale, draft.zero_point(dtype)))
 
 
-def requantise(draft: Draft, x: Wire) -> Wire:
-    dtype = draft.pick(np.int8, np.uint8)
-    y = draft.wire(x.shape, dtype, draft.pick(x.scale, draft.near(x.scale)), draft.zero_point(dtype))
+REQUANTISED = {np.dtype(np.int16): (np.int8, np.int16, np.int32), np.dtype(np.int32): (np.int8, np.int16)}
+"""What becomes of integers that are no bytes."""
+
+
+def requantise(draft: Draft, x: Wire, dtypes: Sequence[Any] = BYTES) -> Wire:
+    """From integers; of one type to the next, the steps grow as the range shrinks."""
+    dtype = np.dtype(draft.pick(*REQUANTISED.get(x.dtype, dtypes)))
+    usual = x.scale * 256.0 ** (x.dtype.itemsize - dtype.itemsize)
+    y = draft.wire(x.shape, dtype, draft.pick(x.scale, draft.near(usual)), draft.zero_point(dtype))
     return draft.made("QUANTIZE", [x.index], y)
 
 

@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from scripts.differentials import tflite_elements as elements
+from scripts.differentials import tflite_slices as slices
 from scripts.differentials import tflite_sums as sums
 from scripts.differentials.case import Drawn, Family
 from scripts.differentials.tflite_draft import Draft, Wire
@@ -18,7 +19,9 @@ Step: TypeAlias = Callable[[Draft, Wire], Wire]
 """What adds an operator on a wire and gives its output."""
 Start: TypeAlias = Callable[[Draft], Wire]
 
-BYTES = (np.int8, np.uint8)
+BYTES = elements.BYTES
+WIDE = (np.int16,)
+EVERY = (*BYTES, *WIDE)
 
 
 def maps(dtypes: tuple[Any, ...] = BYTES, groups: int = 1) -> Start:
@@ -64,9 +67,10 @@ class Row:
 
 def follow(draft: Draft, wire: Wire) -> Wire:
     """Another operator, if there is one that takes what the wire carries."""
-    if wire.dtype.kind == "f" or len(wire.shape) < 2:
+    if wire.dtype not in EVERY or len(wire.shape) < 2:
         return wire
-    steps = [*ELEMENTS, *(MAPS if len(wire.shape) == 4 else ())]
+    after_any, after_map = (WIDE_ELEMENTS, WIDE_MAPS) if wire.dtype in WIDE else (ELEMENTS, MAPS)
+    steps = [*after_any, *(after_map if len(wire.shape) == 4 else ())]
     return draft.pick(*steps)(draft, wire)
 
 
@@ -84,39 +88,81 @@ MAPS: tuple[Step, ...] = (
 )
 """What may follow a map."""
 
+WIDE_ELEMENTS: tuple[Step, ...] = (
+    partial(elements.function, "LEAKY_RELU"),
+    *(partial(elements.pair, kind) for kind in ("ADD", "SUB", "MUL")),
+    *(elements.reshape, partial(elements.pad, "PAD"), slices.slice_, slices.strided_slice),
+    *(elements.requantise, elements.dequantise),
+)
+"""What may follow int16."""
+WIDE_MAPS: tuple[Step, ...] = (
+    *(sums.convolution, sums.depthwise_convolution, sums.transpose_convolution),
+    *(partial(sums.pool, kind) for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")),
+)
+
 SIGNED, UNSIGNED = (np.int8,), (np.uint8,)
 
 FAMILIES: Mapping[str, Family] = {
     "add": Row(anything(), partial(elements.pair, "ADD")),
+    "add_int16": Row(anything(WIDE), partial(elements.pair, "ADD")),
+    "add_int16_shifted": Row(anything(WIDE), partial(elements.shifted_pair, "ADD")),
     "average_pool_2d": Row(maps(), partial(sums.pool, "AVERAGE_POOL_2D")),
+    "average_pool_2d_int16": Row(maps(WIDE), partial(sums.pool, "AVERAGE_POOL_2D")),
     "concatenation": Row(anything(), elements.concatenation),
+    "concatenation_int16": Row(anything(WIDE), elements.concatenation),
     "conv_2d": Row(maps(SIGNED), sums.convolution),
     "conv_2d_per_channel": Row(maps(SIGNED), partial(sums.convolution, per_channel=True)),
     "conv_2d_uint8": Row(maps(UNSIGNED), sums.convolution),
     "conv_2d_grouped": Row(maps(BYTES, 2), partial(sums.convolution, groups=2)),
+    "conv_2d_int16": Row(maps(WIDE), sums.convolution),
+    "conv_2d_int16_grouped": Row(maps(WIDE, 2), partial(sums.convolution, per_channel=True, groups=2)),
+    "conv_2d_int16_per_channel": Row(maps(WIDE), partial(sums.convolution, per_channel=True)),
     "depthwise_conv_2d": Row(maps(SIGNED), sums.depthwise_convolution),
+    "depthwise_conv_2d_int16": Row(maps(WIDE), sums.depthwise_convolution),
+    "depthwise_conv_2d_int16_per_channel": Row(maps(WIDE), partial(sums.depthwise_convolution, per_channel=True)),
     "depthwise_conv_2d_per_channel": Row(maps(SIGNED), partial(sums.depthwise_convolution, per_channel=True)),
     "depthwise_conv_2d_uint8": Row(maps(UNSIGNED), sums.depthwise_convolution),
     "dequantize": Row(anything(), elements.dequantise),
+    "dequantize_int16": Row(anything(WIDE), elements.dequantise),
     "fully_connected": Row(anything(SIGNED), sums.fully_connected),
+    "fully_connected_int16": Row(anything(WIDE), sums.fully_connected),
+    "fully_connected_int16_per_channel": Row(anything(WIDE), partial(sums.fully_connected, per_channel=True)),
     "fully_connected_per_channel": Row(anything(SIGNED), partial(sums.fully_connected, per_channel=True)),
     "fully_connected_uint8": Row(anything(UNSIGNED), sums.fully_connected),
     "hard_swish": Row(anything(), partial(elements.function, "HARD_SWISH")),
     "leaky_relu": Row(anything(), partial(elements.function, "LEAKY_RELU")),
+    "leaky_relu_int16": Row(anything(WIDE), partial(elements.function, "LEAKY_RELU")),
     "logistic": Row(anything(), partial(elements.fixed_output, "LOGISTIC", 256)),
     "max_pool_2d": Row(maps(), partial(sums.pool, "MAX_POOL_2D")),
+    "max_pool_2d_int16": Row(maps(WIDE), partial(sums.pool, "MAX_POOL_2D")),
     "mean": Row(maps(), sums.mean),
     "mul": Row(anything(), partial(elements.pair, "MUL")),
+    "mul_int16": Row(anything(WIDE), partial(elements.pair, "MUL")),
     "pad": Row(anything(), partial(elements.pad, "PAD")),
+    "pad_int16": Row(anything(WIDE), partial(elements.pad, "PAD")),
     "padv2": Row(anything(), partial(elements.pad, "PADV2")),
+    "padv2_int16": Row(anything(WIDE), partial(elements.pad, "PADV2")),
     "quantize": Row(elements.reals, elements.quantise),
+    "quantize_int16": Row(elements.reals, partial(elements.quantise, dtypes=WIDE)),
     "relu": Row(anything(), partial(elements.function, "RELU")),
     "relu6": Row(anything(), partial(elements.function, "RELU6")),
     "relu_n1_to_1": Row(anything(), partial(elements.function, "RELU_N1_TO_1")),
     "requantize": Row(anything(), elements.requantise),
+    "requantize_int16": Row(anything((*EVERY, *WIDE, np.int32)), partial(elements.requantise, dtypes=WIDE)),
     "reshape": Row(anything(), elements.reshape),
+    "reshape_int16": Row(anything(WIDE), elements.reshape),
     "resize_nearest_neighbor": Row(maps(), elements.resize_nearest),
+    "slice": Row(anything(EVERY), slices.slice_),
     "softmax": Row(anything(), partial(elements.fixed_output, "SOFTMAX", 256)),
     "split": Row(anything(), elements.split),
+    "strided_slice": Row(anything(EVERY), slices.strided_slice),
+    "sub": Row(anything(), partial(elements.pair, "SUB")),
+    "sub_int16": Row(anything(WIDE), partial(elements.pair, "SUB")),
+    "sub_int16_shifted": Row(anything(WIDE), partial(elements.shifted_pair, "SUB")),
     "tanh": Row(anything(), partial(elements.fixed_output, "TANH", 128)),
+    "transpose_conv": Row(maps(SIGNED), sums.transpose_convolution),
+    "transpose_conv_int16": Row(maps(WIDE), sums.transpose_convolution),
+    "transpose_conv_int16_per_channel": Row(maps(WIDE), partial(sums.transpose_convolution, per_channel=True)),
+    "transpose_conv_per_channel": Row(maps(SIGNED), partial(sums.transpose_convolution, per_channel=True)),
+    "transpose_conv_uint8": Row(maps(UNSIGNED), sums.transpose_convolution),
 }

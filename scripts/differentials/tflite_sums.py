@@ -14,6 +14,10 @@ from scripts.differentials.tflite_draft import Draft, Wire
 
 SPREAD = 74.0
 """The standard deviation of a byte of which every value is equally likely."""
+WIDE = 256
+"""How much larger int16 is."""
+INT32, INT64 = 2, 4
+"""The schema's codes of types."""
 ACTIVATIONS = (0, 0, 0, 1, 2, 3)
 
 
@@ -30,14 +34,19 @@ class Layer:
     per_channel: bool
     optional: Sequence[Sequence[int]] = ()
     """What may stand for the bias."""
+    short_sums: bool = False
+    """Whether sums of int16 may be of 32 bits."""
 
     def __post_init__(self) -> None:
         common = self.draft.scale()
         self.channels = self.shape[self.axis]
         self.scales = [self.draft.near(common) for _ in range(self.channels if self.per_channel else 1)]
-        self.spread = sqrt(prod(self.shape) / self.channels) * SPREAD * SPREAD
+        wide = WIDE if self.x.dtype == np.int16 else 1
+        self.dtype = np.dtype(np.int8) if wide > 1 else self.x.dtype
+        self.short = wide == 1 or (self.short_sums and self.draft.chance(0.3))
+        self.spread = sqrt(prod(self.shape) / self.channels) * SPREAD * SPREAD * wide
         self.edgy = self.draft.chance(0.3)
-        steps = self.x.scale * self.scales[0] * self.spread / 60
+        steps = self.x.scale * self.scales[0] * self.spread / (60 * wide)
         if self.edgy:
             steps *= 2 ** self.draft.rng.uniform(0, 16)
         self.output_scale = self.draft.near(steps, 1.5)
@@ -51,15 +60,23 @@ class Layer:
         usual = self.draft.rng.normal(0, self.spread * self.draft.pick(0.1, 1.0, 4.0), self.channels)
         data = np.where(edges, self._edges(), usual)
         scales = [float(np.float32(self.x.scale) * np.float32(scale)) for scale in self.scales]
-        return [self.x.index, weights, self.draft.constant(np.clip(np.rint(data), -(2**30), 2**30), np.int32, scales)]
+        most, dtype = (2**30, np.int32) if self.short else (2**44, np.int64)
+        return [self.x.index, weights, self.draft.constant(np.clip(np.rint(data), -most, most), dtype, scales)]
+
+    @property
+    def options(self) -> dict[str, int]:
+        """Those that say in how many bits int16 is added up; now and then none of 32 bits does."""
+        if self.x.dtype != np.int16 or not self.short_sums or self.draft.chance(0.03):
+            return {}
+        return {"QuantizedBiasType": INT32} if self.short else self.draft.pick({}, {"QuantizedBiasType": INT64})
 
     def _weights(self, edges: Array) -> int:
         odd = self.draft.chance(0.03)
-        zero_point = self.draft.zero_point(self.x.dtype) if odd or self.x.dtype == np.uint8 else 0
-        data = np.moveaxis(self.draft.data(self.shape, self.x.dtype, zero_point), self.axis, 0)
+        zero_point = self.draft.zero_point(self.dtype) if odd or self.dtype == np.uint8 else 0
+        data = np.moveaxis(self.draft.data(self.shape, self.dtype, zero_point), self.axis, 0)
         data[edges] = zero_point
         data = np.moveaxis(data, 0, self.axis)
-        return self.draft.constant(data, self.x.dtype, self.scales, zero_point=zero_point, axis=self.axis)
+        return self.draft.constant(data, self.dtype, self.scales, zero_point=zero_point, axis=self.axis)
 
     def _edges(self) -> Array:
         """Sums that lie half-way between two outputs, but for what is lost in rounding."""
@@ -74,8 +91,10 @@ class Layer:
 def convolution(draft: Draft, x: Wire, per_channel: bool = False, groups: int = 1) -> Wire:
     channels = groups * draft.pick(1, 2, 4, draft.number(1, 20))
     window, options, size = moves(draft, x, dilated=True)
-    layer = Layer(draft, x, (channels, *window, x.shape[3] // groups), 0, per_channel)
-    return draft.made("CONV_2D", layer.inputs(), layer.output((x.shape[0], *size, channels)), **options)
+    layer = Layer(draft, x, (channels, *window, x.shape[3] // groups), 0, per_channel, short_sums=True)
+    return draft.made(
+        "CONV_2D", layer.inputs(), layer.output((x.shape[0], *size, channels)), **options, **layer.options
+    )
 
 
 def depthwise_convolution(draft: Draft, x: Wire, per_channel: bool = False) -> Wire:
@@ -87,15 +106,40 @@ def depthwise_convolution(draft: Draft, x: Wire, per_channel: bool = False) -> W
     return draft.made("DEPTHWISE_CONV_2D", layer.inputs(), y, DepthMultiplier=times, **options)
 
 
+def transpose_convolution(draft: Draft, x: Wire, per_channel: bool = False) -> Wire:
+    """Most outputs are as large as the padding suggests, some a few rows smaller or larger."""
+    channels = draft.pick(1, 2, 4, draft.number(1, 20))
+    window, strides = ((draft.number(1, most), draft.number(1, most)) for most in (5, 3))
+    layer = Layer(draft, x, (channels, *window, x.shape[3]), 0, per_channel, [(), (-1,)], short_sums=True)
+    same, odd = draft.chance(0.5), draft.chance(0.2)
+    size = [
+        max(1, (length * step if same else (length - 1) * step + taps) + odd * draft.number(-2, 2))
+        for length, step, taps in zip(x.shape[1:3], strides, window, strict=True)
+    ]
+    shape = (x.shape[0], *size, channels)
+    source, weights, *bias = layer.inputs()
+    told = draft.constant(shape) if draft.chance(0.8) else _fed_shape(draft, shape)
+    options = {"Padding": 0 if same else 1, "StrideH": strides[0], "StrideW": strides[1]}
+    options |= {"FusedActivationFunction": draft.pick(*ACTIVATIONS), **layer.options}
+    return draft.made("TRANSPOSE_CONV", [told, weights, source, *bias], layer.output(shape), **options)
+
+
+def _fed_shape(draft: Draft, shape: Sequence[int]) -> int:
+    """A shape that is an input."""
+    wire = Wire(draft.file.tensor((len(shape),), np.int32), (len(shape),), np.dtype(np.int32))
+    return draft.feed(wire, np.array(shape, np.int32)).index
+
+
 def fully_connected(draft: Draft, x: Wire, per_channel: bool = False) -> Wire:
     """Of a vector, or of all that a map has; now and then of several rows."""
     units = draft.pick(1, 10, draft.number(1, 40))
     rows = draft.pick(1, 1, 1, x.shape[0])
     keep = len(x.shape) > 1 and draft.chance(0.1)
     inner = x.shape[-1] if keep else prod(x.shape) // rows
-    layer = Layer(draft, x, (units, inner), 0, per_channel, optional=[(), (-1,)])
+    layer = Layer(draft, x, (units, inner), 0, per_channel, [(), (-1,)], short_sums=True)
     y = layer.output((*x.shape[:-1], units) if keep else (rows, units))
     options = {"FusedActivationFunction": draft.pick(*ACTIVATIONS), "KeepNumDims": keep}
+    options |= layer.options
     return draft.made("FULLY_CONNECTED", layer.inputs(), y, **options)
 
 

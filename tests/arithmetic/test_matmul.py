@@ -36,6 +36,12 @@ def test_wraps_in_int32() -> None:
     assert exact_matmul(wide, wide.T, 32768, 32768)[0, 0] == np.int64(9 << 30).astype(np.int32)
 
 
+def test_or_adds_up_in_int64() -> None:
+    wide, narrow = np.full((1, 99_999), -32768, np.int16), np.full((99_999, 1), -128, np.int8)
+    assert exact_matmul(wide, narrow, 32768, 128, np.int64)[0, 0] == 99_999 << 22
+    assert exact_matmul(narrow.T, narrow, 128, 128, np.int64).dtype == np.int64
+
+
 def test_magnitude() -> None:
     assert magnitude(np.dtype(np.int8)) == 128
     assert magnitude(np.dtype(np.uint8)) == 255

@@ -49,6 +49,16 @@ def test_single(sums: list[int], multiplier: int, shift: int) -> None:
     assert run("single", sums, multiplier, shift) == [int32(value) for value in exact]
 
 
+@given(st.lists(st.integers(-(1 << 47) + 1, (1 << 47) - 1), min_size=1, max_size=8), MANTISSAS, st.integers(-31, 7))
+def test_long(sums: list[int], multiplier: int, shift: int) -> None:
+    """Of 64-bit sums, by 15 bits of the mantissa."""
+    reduced = min(multiplier + (1 << 15) >> 16, 0x7FFF)
+    exact = [half_up(Fraction(value * reduced, 1 << (15 - shift))) for value in sums]
+    column = np.array(sums, np.int64)[:, None]
+    made = requantise("long", column, np.array([multiplier], np.int32), np.array([shift], np.int32))
+    assert made[:, 0].tolist() == [int32(value) for value in exact]
+
+
 @given(SUMS, st.integers(1, 1 << 20))
 def test_divide(sums: list[int], count: int) -> None:
     expected = [int(math.copysign((abs(value) + count // 2) // count, value)) for value in sums]

@@ -12,6 +12,7 @@ import pytest
 from scripts.differentials.case import Case
 from scripts.differentials.formats import make, reference
 from scripts.differentials.verdict import difference, golden, loaded
+from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed, opposite
 from tilesim.arithmetic.requantise import quantise_multiplier
 from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.readers.fixed_point import multipliers, wide_factors
@@ -65,10 +66,17 @@ def with_product(real: Callable[..., Any]) -> Otherwise:
 
 
 def with_float32_scales(op: Any, scales: Scales) -> Operator:
-    """An addition whose output's factor is a float32."""
+    """A sum or difference whose output's factor is a float32."""
     twice = F32(2) * max(F32(scales[0]), F32(scales[1]))
-    factor = quantise_multiplier(float(twice / (F32(1 << 20) * F32(scales[2]))))
+    factor = quantise_multiplier(float(twice / (F32(1 << HEADROOM_BITS[op.rule]) * F32(scales[2]))))
     return replace(op, scaling=(*op.scaling[:7], *factor))
+
+
+def with_common_scale(op: Any, scales: Scales) -> Operator:
+    """Scales that are powers of two by the rule for all others."""
+    sign = op.scaling[2]
+    scaling = add_scaling_fixed((scales[0], scales[1], scales[2]), (0, 0, 0), "double16")
+    return replace(op, rule="double16", scaling=scaling if sign > 0 else opposite("double16", scaling))
 
 
 def with_float32_mean(op: Any, scales: Scales) -> Operator:
@@ -104,6 +112,21 @@ SHOWN: list[tuple[str, int, Otherwise]] = [
     ("relu6", 423, FLOAT64_RATIO),
     ("relu_n1_to_1", 379, FLOAT64_RATIO),
     ("requantize", 0, with_ratio(lambda x, y: F32(x) / F32(y))),
+    ("conv_2d_int16", 6, FLOAT32_PRODUCT),
+    ("conv_2d_int16", 17, with_rule("single")),
+    ("conv_2d_int16_per_channel", 41, FLOAT32_PRODUCT),
+    ("depthwise_conv_2d_int16", 4, with_rule("single")),
+    ("fully_connected_int16", 44, FLOAT32_PRODUCT),
+    ("fully_connected_int16", 44, with_fixed_point),
+    ("transpose_conv", 12, with_rule("single")),
+    ("transpose_conv_int16", 2, with_rule("single")),
+    ("add_int16", 33, with_float32_scales),
+    ("add_int16_shifted", 1, with_common_scale),
+    ("sub", 712, with_float32_scales),
+    ("sub_int16", 133, with_float32_scales),
+    ("sub_int16_shifted", 2, with_common_scale),
+    ("mul_int16", 54, with_product(lambda a, b, y: a * b / y)),
+    ("requantize_int16", 168, with_ratio(lambda x, y: F32(x) / F32(y))),
     ("softmax", 453, with_rule("plain")),
 ]
 """Of each rule a model, and what else it might be."""

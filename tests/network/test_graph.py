@@ -34,6 +34,19 @@ def test_real_models_are_evaluated_bit_for_bit(models: Path, name: str) -> None:
                 np.testing.assert_array_equal(values[int(key[1:])], acts[key], err_msg=key)
 
 
+@pytest.mark.parametrize(
+    "name", ["add", "conv", "leaky_relu", "pad", "quantize", "strided_slice", "sub", "transpose_conv"]
+)
+def test_models_of_int16_are_evaluated_bit_for_bit(models: Path, name: str) -> None:
+    network = read(models / f"tflm_seanet_{name}0" / "model.tflite")
+    io = np.load(models / f"tflm_seanet_{name}0" / "io.npz")
+    values = network.evaluate([io[f"s0_in{i}"] for i in range(len(network.inputs))])
+    (output,) = network.outputs
+    assert values[output].dtype == np.int16
+    np.testing.assert_array_equal(values[output], io["s0_out0_ref"])
+    np.testing.assert_array_equal(values[output], io["s0_out0_golden"])
+
+
 def test_several_samples_at_once(models: Path) -> None:
     network = read(models / "mlperf_resnet8" / "model.tflite")
     io = np.load(models / "mlperf_resnet8" / "io.npz")

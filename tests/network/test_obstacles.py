@@ -49,8 +49,8 @@ def test_everything_at_once(tmp_path: Path) -> None:
     assert brief(support) == [
         ("operator", "NEG", 2),
         ("operator", "custom operator Detect", 1),
-        ("type", "int16", 1),
         ("type", "int4", 1),
+        ("type", "int16", 1),
         ("shape", "dynamic shape", 1),
         ("form", "RESHAPE", 1),
     ]
@@ -135,14 +135,14 @@ def test_what_is_no_model_is_an_error(tmp_path: Path) -> None:
         tilesim.support(tmp_path / "none.onnx")
 
 
-def test_real_models_of_int16_and_others(models: Path) -> None:
-    supports = {path.parent.name: tilesim.support(path) for path in sorted(models.glob("*/model.tflite"))}
-    assert {name for name, support in supports.items() if support.verdict == "is read"} == {
-        name for name in supports if not name.startswith("tflm_")
-    }
-    for name, support in supports.items():
-        if name.startswith("tflm_"):
-            assert ("type", "int16") in [(obstacle["about"], obstacle["what"]) for obstacle in support.obstacles]
-    assert brief(supports["tflm_seanet_sub0"]) == [("operator", "SUB", 1), ("type", "int16", 3)]
-    assert brief(supports["tflm_seanet_strided_slice0"])[0] == ("operator", "STRIDED_SLICE", 1)
-    assert brief(supports["tflm_seanet_transpose_conv0"])[0] == ("operator", "TRANSPOSE_CONV", 1)
+def test_real_models_are_all_read(models: Path) -> None:
+    verdicts = {path.parent.name: tilesim.support(path).verdict for path in sorted(models.glob("*/model.tflite"))}
+    assert len(verdicts) >= 14
+    assert set(verdicts.values()) == {"is read"}
+
+
+@pytest.mark.parametrize("name", ["add", "conv", "leaky_relu", "quantize", "sub", "transpose_conv"])
+def test_real_models_of_int16_fit_no_tiles(models: Path, name: str) -> None:
+    support = tilesim.support(models / f"tflm_seanet_{name}0" / "model.tflite", tilesim.load_topology("edge-2x2"))
+    assert (support.verdict, support.obstacles[0]["about"]) == ("does not fit", "chip")
+    assert any(") must " in sentence for sentence in support.obstacles[0]["sentences"])

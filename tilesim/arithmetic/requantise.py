@@ -1,4 +1,4 @@
-"""From int32 sums to the integers of the next tensor: multiply by a real factor and round, as each format defines it.
+"""From sums to the integers of the next tensor: multiply by a real factor and round, as each format defines it.
 
 ==========  =========================================================  ===============================================
 rule        result                                                     multiplier, shift
@@ -6,18 +6,20 @@ rule        result                                                     multiplie
 ``double``  high half of the product, rounded; then divided by a       Q31 mantissa, power of two
             power of two, rounded half away from zero
 ``single``  64-bit product, shifted right once with rounding half up   Q31 mantissa, power of two
+``long``    the same of 64-bit sums and a mantissa rounded to 15 bits  Q31 mantissa, power of two
 ``float``   float32 product rounded half to even                       bits of a float32, unused
 ``wide``    float64 product rounded half away from zero                low and high half of a float64
 ``divide``  quotient rounded half away from zero                       count, unused
 ==========  =========================================================  ===============================================
 
-Source: TensorFlow Lite 8-bit quantisation specification and reference kernels (``double``, ``single``, ``divide``,
-``wide``); ONNX operator specification, QLinearConv (``float``).
+Source: TensorFlow Lite 8-bit quantisation specification and reference kernels (``double``, ``single``, ``long``,
+``divide``, ``wide``); ONNX operator specification, QLinearConv (``float``).
 """
 
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -32,15 +34,21 @@ BELOW_HALF = 0.5 - 2.0**-54
 MOST_BY_ONE = 62
 """Places to the right for which there is a half in 64 bits; a program may hold any."""
 
+LONG_END, LONG_LARGEST = 0x7FFF0000, 0x7FFF
+"""Mantissas from the first on would round to 16 bits; they become the second."""
+
+LONG_SUMS_END = 1 << 47
+"""Below it are the sums that ``long`` multiplies in 64 bits."""
+
 
 def requantise(
-    rule: str, accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32]
+    rule: str, accumulators: NDArray[Any], multiplier: NDArray[np.int32], shift: NDArray[np.int32]
 ) -> NDArray[np.int32]:
-    """Scale int32 sums by a real factor for each channel.
+    """Scale sums by a real factor for each channel.
 
     Args:
-        rule: ``double``, ``single``, ``float``, ``wide`` or ``divide``; see the module.
-        accumulators: int32 (..., n).
+        rule: ``double``, ``single``, ``long``, ``float``, ``wide`` or ``divide``; see the module.
+        accumulators: int32 (..., n), or int64 for ``long``, whose magnitudes are below 2**47.
         multiplier: int32 (n,), or (1,) for all channels.
         shift: int32 of the multiplier's shape, -31 to 30; positive shifts left.
 
@@ -98,6 +106,16 @@ def _single(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], shif
     return product.astype(np.int32)
 
 
+def _long(accumulators: NDArray[np.int64], multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> NDArray[Any]:
+    """Shifts of more than 14 to the left count as 14; what leaves 32 bits is cut."""
+    reduced = np.where(multiplier < LONG_END, (multiplier.astype(np.int64) + (1 << 15)) >> 16, LONG_LARGEST)
+    right = np.maximum(15 - shift.astype(np.int64), 1)
+    product = accumulators.astype(np.int64) * reduced
+    product += np.int64(1) << (right - 1)
+    product >>= right
+    return product.astype(np.int32)
+
+
 def _float(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shift: NDArray[np.int32]) -> NDArray[Any]:
     scale = multiplier.view(np.float32)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -124,7 +142,14 @@ def _divide(accumulators: NDArray[np.int32], multiplier: NDArray[np.int32], _shi
     return np.where(accumulators < 0, -magnitude, magnitude).astype(np.int32)
 
 
-_RULES = {"double": _double, "single": _single, "float": _float, "wide": _wide, "divide": _divide}
+_RULES: Mapping[str, Callable[..., NDArray[np.int32]]] = {
+    "double": _double,
+    "single": _single,
+    "long": _long,
+    "float": _float,
+    "wide": _wide,
+    "divide": _divide,
+}
 
 
 def saturate(

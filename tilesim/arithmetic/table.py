@@ -107,18 +107,29 @@ _ROUNDINGS: Mapping[str, Callable[[Reals, np.float32], NDArray[Any]]] = {
 
 def leaky_table(alpha: float, ends: Mapped) -> NDArray[Any]:
     """Leaky ReLU in fixed point: one multiplier for what is 0 or more, one for what is less, rounded twice each."""
-    ratio = np.float32(ends.input_scale) / np.float32(ends.output_scale)
-    below = np.float32(ends.input_scale) * np.float32(alpha) / np.float32(ends.output_scale)
-    return ends.saturated(
-        np.where(ends.centred >= 0, _scaled(ends.centred, float(ratio)), _scaled(ends.centred, float(below)))
-    )
+    above, below = leaky_factors(alpha, ends.input_scale, ends.output_scale)
+    return ends.saturated(leaky_steps("double", ends.centred, above, below))
 
 
-def _scaled(values: NDArray[np.int32], real: float) -> NDArray[np.int32]:
+def leaky_factors(alpha: float, input_scale: float, output_scale: float) -> tuple[tuple[int, int], tuple[int, int]]:
+    """Multiplier and shift for what is 0 or more, and for what is less; of a slope below 0 the multiplier is, too."""
+    ratio = np.float32(input_scale) / np.float32(output_scale)
+    slope = np.float32(input_scale) * np.float32(alpha) / np.float32(output_scale)
+    mantissa, shift = quantise_multiplier(abs(float(slope)))
+    return quantise_multiplier(float(ratio)), (-mantissa if slope < 0 else mantissa, shift)
+
+
+def leaky_steps(
+    rule: str, centred: NDArray[np.int32], above: tuple[int, int], below: tuple[int, int]
+) -> NDArray[np.int32]:
+    """Leaky ReLU of numbers less their zero point, by the factors of :func:`leaky_factors`."""
+    return np.where(centred >= 0, _scaled(rule, centred, *above), _scaled(rule, centred, *below))
+
+
+def _scaled(rule: str, values: NDArray[np.int32], multiplier: int, shift: int) -> NDArray[np.int32]:
     """Of a factor below 0, the opposite of what its magnitude gives."""
-    mantissa, shift = quantise_multiplier(abs(real))
-    scaled = requantise("double", values, np.array([mantissa], np.int32), np.array([shift], np.int32))
-    return -scaled if real < 0 else scaled
+    scaled = requantise(rule, values, np.array([abs(multiplier)], np.int32), np.array([shift], np.int32))
+    return -scaled if multiplier < 0 else scaled
 
 
 def rescaling_table(ends: Mapped) -> NDArray[Any]:

@@ -17,8 +17,11 @@ KINDS = {
     "averagepool": "average pool",
     "depthwiseconvolution": "depthwise",
     "fullyconnected": "fully connected",
+    "leakyrelu": "leaky ReLU",
     "maxpool": "max pool",
     "resizenearest": "nearest resize",
+    "stridedslice": "strided slice",
+    "transposeconvolution": "transposed convolution",
 }
 """Kinds of layers whose names in the statistics are not yet words."""
 SHORT = {
@@ -29,6 +32,7 @@ SHORT = {
     "dequantise": "dequant",
     "fullyconnected": "FC",
     "resizenearest": "resize",
+    "transposeconvolution": "transposed conv",
 }
 """Those whose words are too long for a column of a table."""
 QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLinear", "_quantized", "_quant")

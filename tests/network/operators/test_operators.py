@@ -13,6 +13,7 @@ from tilesim.network.operators import (
     Convolution,
     DepthwiseConvolution,
     Dequantise,
+    FullyConnected,
     MaxPool,
     Padding,
     Quantise,
@@ -57,6 +58,23 @@ def test_convolutions(groups: int, strides: tuple[int, int], dilations: tuple[in
     if groups == 4:
         depthwise = DepthwiseConvolution(strides, padding, dilations, -7, 5, 3, "double", *factors, CLAMP)
         np.testing.assert_array_equal(depthwise.evaluate([x, w[..., 0].transpose(1, 2, 0), bias]), expected)
+
+
+@pytest.mark.parametrize("groups", [1, 4])
+def test_sums_of_int16_may_be_beyond_32_bits(groups: int) -> None:
+    x, w = np.full((1, 9, 9, 4), -32768, np.int16), np.full((4, 9, 9, 4 // groups), -128, np.int8)
+    bias = np.arange(4, dtype=np.int64) << 40
+    factors = np.full(4, 1 << 30, np.int32), np.full(4, -29, np.int32)
+    operator = Convolution((1, 1), Padding(), (1, 1), groups, 0, 0, 0, "long", *factors, (-32768, 32767))
+    sums = [(81 * 4 // groups << 22) + int(value) for value in bias]
+    wanted = [(total + (1 << 29)) >> 30 for total in sums]
+    assert operator.evaluate([x, w, bias]).reshape(-1).tolist() == wanted
+    if groups == 4:
+        depthwise = DepthwiseConvolution((1, 1), Padding(), (1, 1), 0, 0, 0, "long", *factors, (-32768, 32767))
+        assert depthwise.evaluate([x, w[..., 0].transpose(1, 2, 0), bias]).reshape(-1).tolist() == wanted
+    else:
+        full = FullyConnected(0, 0, 0, "long", *factors, (-32768, 32767))
+        assert full.evaluate([x, w.reshape(4, -1), bias]).reshape(-1).tolist() == wanted
 
 
 def test_pools() -> None:

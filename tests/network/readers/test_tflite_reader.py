@@ -52,7 +52,7 @@ def test_all_faults_at_once_but_none_that_follows_from_another(models: Path) -> 
     with pytest.raises(ModelError) as caught:
         tflite._network("kws", replace(graph, operators=tuple(ops), tensors=tuple(tensors)))
     assert [fault.split(", not ")[0] for fault in caught.value.faults] == [
-        f"tensor {ops[6].inputs[1]} (weights;...): its type must be one of float32, int32, uint8, int64, int8",
+        f"tensor {ops[6].inputs[1]} (weights;...): its type must be one of float32, int32, uint8, int64, int16, int8",
         "node 1 (UNIQUE): the operator is not supported",
         "node 2 (CONV_2D): its fused activation must be one of none, relu, relu_n1_to_1, relu6",
         "node 4 (CONV_2D): must read a tensor that is ready",

@@ -17,12 +17,12 @@ from tilesim.network.operators.windows import Padding, pad, windows
 
 @dataclass(frozen=True)
 class Convolution:
-    """Inputs: map (1, H, W, C); weights (O, kH, kW, C / groups); bias (O,) int32. Output (1, H', W', O).
+    """Inputs: map (1, H, W, C); weights (O, kH, kW, C / groups); bias (O,) int32 or int64. Output (1, H', W', O).
 
     Sums run over ``(x - input_zero_point) * (w - weight_zero_point)``; padding counts as the input's zero point. The
-    int32 sums plus bias are requantised by ``rule`` with one ``multiplier`` and ``shift`` a channel (both int32, see
-    :mod:`tilesim.arithmetic.requantise`), ``output_zero_point`` is added, and the result clamped to ``clamp``
-    (inclusive, in output integers: the activation function and the dtype's range in one).
+    sums plus bias, of the bias's type, are requantised by ``rule`` with one ``multiplier`` and ``shift`` a channel
+    (both int32, see :mod:`tilesim.arithmetic.requantise`), ``output_zero_point`` is added, and the result clamped to
+    ``clamp`` (inclusive, in output integers: the activation function and the dtype's range in one).
     """
 
     strides: tuple[int, int]
@@ -45,10 +45,10 @@ class Convolution:
         w -= np.float32(self.weight_zero_point)
         bounds = magnitude(x.dtype, self.input_zero_point), magnitude(weights.dtype, self.weight_zero_point)
         per_group = weights.shape[0] // self.groups
-        sums = np.empty((*columns.shape[1:-1], weights.shape[0]), np.int32)
+        sums = np.empty((*columns.shape[1:-1], weights.shape[0]), bias.dtype)
         for group, own in enumerate(columns):
             out = slice(group * per_group, (group + 1) * per_group)
-            sums[..., out] = exact_matmul(own, w[out].reshape(per_group, -1).T, *bounds)
+            sums[..., out] = exact_matmul(own, w[out].reshape(per_group, -1).T, *bounds, bias.dtype)
         sums += bias
         scaled = requantise(self.rule, sums, self.multiplier, self.shift)
         return saturate(scaled, self.output_zero_point, self.clamp, x.dtype)

@@ -16,7 +16,7 @@ from tilesim.network.operators.windows import Padding, pad, taps, windows
 
 @dataclass(frozen=True)
 class DepthwiseConvolution:
-    """Inputs: map (1, H, W, C); weights (kH, kW, C m); bias (C m,) int32. Output (1, H', W', C m).
+    """Inputs: map (1, H, W, C); weights (kH, kW, C m); bias (C m,) int32 or int64. Output (1, H', W', C m).
 
     Channel ``c`` of the input makes outputs ``c m`` to ``c m + m - 1``. The fields are those of
     :class:`~tilesim.network.operators.convolution.Convolution`.
@@ -41,7 +41,7 @@ class DepthwiseConvolution:
         if (copies := weights.shape[-1] // x.shape[-1]) > 1:
             centred = np.repeat(centred, copies, axis=-1)
         view = windows(centred, (weights.shape[0], weights.shape[1]), self.strides, self.dilations)
-        sums = np.empty((*view.shape[:3], weights.shape[-1]), np.int32)
+        sums = np.empty((*view.shape[:3], weights.shape[-1]), bias.dtype)
         sums[...] = bias
         for ky, kx, tap in taps(view):
             sums += tap * factors[ky, kx]

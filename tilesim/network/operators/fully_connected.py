@@ -16,7 +16,7 @@ from tilesim.network.graph import Tensor
 
 @dataclass(frozen=True)
 class FullyConnected:
-    """Inputs: vector (1, K); weights (O, K); bias (O,) int32. Output (1, O).
+    """Inputs: vector (1, K); weights (O, K); bias (O,) int32 or int64. Output (1, O).
 
     The fields are those of :class:`~tilesim.network.operators.convolution.Convolution`.
     """
@@ -36,7 +36,7 @@ class FullyConnected:
         w = weights.astype(np.float32)
         w -= np.float32(self.weight_zero_point)
         bounds = magnitude(x.dtype, self.input_zero_point), magnitude(weights.dtype, self.weight_zero_point)
-        sums = exact_matmul(rows, w.T, *bounds)
+        sums = exact_matmul(rows, w.T, *bounds, bias.dtype)
         sums += bias
         scaled = requantise(self.rule, sums, self.multiplier, self.shift)
         return saturate(scaled, self.output_zero_point, self.clamp, x.dtype)

@@ -13,7 +13,7 @@ from tilesim.arithmetic.requantise import requantise, saturate
 
 @dataclass(frozen=True)
 class Rescale:
-    """Input: int8 or uint8 of any shape. Output of ``dtype``: ``x - input_zero_point`` requantised by ``rule``,
+    """Input: integers of any shape. Output of ``dtype``: ``x - input_zero_point`` requantised by ``rule``,
     ``multiplier`` and ``shift``, plus ``output_zero_point``, clamped to ``clamp`` (inclusive, in output integers).
     """
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -23,6 +24,9 @@ LARGEST_SCALE = 1e30
 """What a sum of reals may be without leaving float32: no real model comes near."""
 
 ACTIVATION_DTYPES = (np.dtype(np.int8), np.dtype(np.uint8))
+WIDE_DTYPES = (*ACTIVATION_DTYPES, np.dtype(np.int16))
+SYMMETRIC_DTYPES = (np.dtype(np.int16), np.dtype(np.int32))
+"""Those whose zero point is always 0."""
 
 
 @dataclass(frozen=True)
@@ -67,14 +71,18 @@ class NetworkBuilder:
         self.first_free += 1
         return self.first_free
 
-    def activation(self, index: int) -> tuple[Tensor, float, int]:
-        """An int8 or uint8 tensor with its scale and zero point."""
+    def activation(self, index: int, dtypes: Sequence[np.dtype[Any]] = ACTIVATION_DTYPES) -> tuple[Tensor, float, int]:
+        """A tensor of one of the types with its scale and zero point."""
         tensor = self.tensors[index]
-        if tensor.dtype not in ACTIVATION_DTYPES:
-            raise wrong_type(f"{tensor.title} must be int8 or uint8", tensor.dtype.name)
+        if tensor.dtype not in dtypes:
+            *first, last = (dtype.name for dtype in dtypes)
+            raise wrong_type(f"{tensor.title} must be {', '.join(first)} or {last}", tensor.dtype.name)
         if tensor.quantisation is None or tensor.quantisation.scale.ndim:
             raise ModelError(f"{tensor.title} must have one scale and one zero point")
-        return tensor, float(tensor.quantisation.scale), tensor.quantisation.zero_point
+        zero_point = tensor.quantisation.zero_point
+        if zero_point and tensor.dtype in SYMMETRIC_DTYPES:
+            raise ModelError(f"{tensor.title} must have zero point 0, as all of {tensor.dtype}, not {zero_point}")
+        return tensor, float(tensor.quantisation.scale), zero_point
 
     def weights(self, index: int, rank: int, channels_axis: int) -> tuple[Array, NDArray[np.float64], int]:
         """A constant's data, its scales (one, or one a channel) and its zero point."""

@@ -10,22 +10,31 @@ operator                       factor                                    roundin
 CONV_2D, int8                  x * w / y                                 double     conv_2d 31 and 42
 CONV_2D, int8, a scale a       the same                                  double     conv_2d_per_channel 90
 channel
+CONV_2D, int16, bias of int64  the same                                  long       conv_2d_int16 6 and 17,
+                                                                                    _per_channel 41
+CONV_2D, int16, bias of int32  the same                                  double     conv_2d_int16 0 to 39
 CONV_2D, uint8                 f32(x * w) / y                            double     conv_2d_uint8 62
 DEPTHWISE_CONV_2D              as CONV_2D                                double     depthwise_conv_2d 89, and
                                                                                     _per_channel 33, _uint8 65
+DEPTHWISE_CONV_2D, int16       x * w / y                                 long       depthwise_conv_2d_int16 4
+TRANSPOSE_CONV                 as CONV_2D                                as there   transpose_conv 12, _int16 2
 FULLY_CONNECTED                x * w / y, in this order, all of its      wide       fully_connected 35 and 309,
                                bits                                                 _per_channel 51 and 206,
-                                                                                    _uint8 15 and 210
+                                                                                    _uint8 15 and 210, _int16 44
 ADD                            a / (2 max(a, b)) and b / (2 max(a, b)),  double     add 91
                                then 2 max(a, b) / (y * 2**20)
-MUL                            f32(f32(a * b) / y)                       double     mul 638
+SUB                            as ADD, the second factor negative        double     sub 712
+ADD, SUB of int16              the same with 2**15                       double16   add_int16 33, sub_int16 133
+ADD, SUB of int16, scales      shifts to the right                       shift      add_int16_shifted 1,
+powers of two                                                                       sub_int16_shifted 2
+MUL                            f32(f32(a * b) / y)                       double     mul 638, mul_int16 54
 MEAN                           x / y; its mantissa over the count        double     mean 283
 AVERAGE_POOL_2D                1 over the count                          divide     average_pool_2d 0 to 9
 RELU, RELU6, RELU_N1_TO_1      f32(x / y)                                double     relu 380, relu6 423,
                                                                                     relu_n1_to_1 379
 LEAKY_RELU                     f32(x / y), or f32(f32(x * alpha) / y)    double     test_a_negative_slope_...
                                below 0; of one below 0, the opposite
-QUANTIZE of integers           x / y                                     double     requantize 0
+QUANTIZE of integers           x / y                                     double     requantize 0, _int16 168
 QUANTIZE of reals              f32(real / y)                             half away  quantize 0 to 9
 DEQUANTIZE                     f32(x * steps)                            none       dequantize 0 to 9
 LOGISTIC, TANH                 f32(x * steps), f32(function), times      half away  logistic, tanh 0 to 9
@@ -50,7 +59,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import quantise_multiplier, wide_bits
+from tilesim.arithmetic.requantise import LONG_SUMS_END, quantise_multiplier, wide_bits
 from tilesim.errors import ModelError
 from tilesim.network.operators import Padding
 
@@ -64,6 +73,7 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
 
 
 SUMS_END = float(1 << 31)
+LARGEST_LONG_FACTOR = 127.0
 
 
 def clamp(activation: str, dtype: np.dtype[Any], scale: float, zero_point: int) -> tuple[int, int]:
@@ -119,6 +129,20 @@ def in_32_bits(largest: float | NDArray[np.float64], shift: int | NDArray[np.int
     reached = float(np.max(np.ldexp(np.asarray(largest, np.float64), np.maximum(shift, 0))))
     if not reached < SUMS_END:
         raise ModelError(f"its scales must leave its sums below 2**31, not let them reach {reached:.3g}")
+
+
+def in_48_bits(largest: NDArray[np.float64], factor: NDArray[np.float64]) -> None:
+    """Sums stay below 2**47, and in 32 bits when they are scaled, by factors below 2**7: beyond, the reference kernels
+    lose bits.
+    """
+    if not float(np.max(largest)) < LONG_SUMS_END:
+        raise ModelError(f"its sums must stay below 2**47, not reach {np.max(largest):.3g}")
+    if not float(np.max(largest * factor)) < SUMS_END / 2:
+        raise ModelError(
+            f"its scales must leave its results below 2**30, not let them reach {np.max(largest * factor):.3g}"
+        )
+    if not float(np.max(factor)) < LARGEST_LONG_FACTOR:
+        raise ModelError(f"its scales must make factors below {LARGEST_LONG_FACTOR:g}, not {np.max(factor):g}")
 
 
 def same_padding(

@@ -31,7 +31,7 @@ from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, 
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, names_of, parse
 from tilesim.network.readers.tflite_operators import READERS
 
-DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 9: np.int8}
+DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 7: np.int16, 9: np.int8}
 """NumPy's types for the schema's codes."""
 
 
@@ -48,7 +48,9 @@ def read(path: Path) -> Network:
         raise in_file(path, error) from error
 
 
-OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED"))
+OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FULLY_CONNECTED")) | {
+    ("TRANSPOSE_CONV", 3)
+}
 """Inputs that may be absent, -1: operators and positions."""
 
 

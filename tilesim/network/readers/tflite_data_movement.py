@@ -14,7 +14,7 @@ from tilesim.arithmetic.table import Mapped, rescaling_table
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice, Table
-from tilesim.network.readers.builder import MAX_ELEMENTS, Built, NetworkBuilder
+from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import Ends, axis_of, check_inputs, constant_integers, ends_of, same_scale
 
@@ -25,7 +25,7 @@ MOST_BORDER = 1 << 16
 
 def pad(builder: NetworkBuilder, op: FileOperator) -> Built:
     """PAD's border is the zero point, PADV2's a constant."""
-    ends = ends_of(builder, op, 2, 3)
+    ends = ends_of(builder, op, 2, 3, dtypes=WIDE_DTYPES)
     same_scale(ends)
     borders = constant_integers(builder, op.inputs[1], "paddings", (len(ends.x.shape), 2))
     if borders.min() < 0 or borders.max() > MOST_BORDER or borders[0].any():
@@ -38,7 +38,7 @@ def pad(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def _value(builder: NetworkBuilder, index: int, ends: Ends) -> int:
-    constant, scale, zero_point = builder.activation(index)
+    constant, scale, zero_point = builder.activation(index, WIDE_DTYPES)
     if constant.data is None or constant.data.size != 1 or constant.dtype != ends.y.dtype:
         raise ModelError(f"its value {constant.title} must be one constant of {ends.y.dtype}")
     if (scale, zero_point) != (ends.y_scale, ends.y_zero):
@@ -81,7 +81,7 @@ def nearest(old: int, new: int, *, align: bool, centred: bool) -> tuple[int, ...
 
 def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The inputs one after the other; of uint8, those of other quantisations are rescaled first."""
-    ends = ends_of(builder, op, *range(1, 65))
+    ends = ends_of(builder, op, *range(1, 65), dtypes=WIDE_DTYPES)
     if op.options["FusedActivationFunction"] != 0:
         raise ModelError("a fused activation is not supported")
     axis = axis_of(int(op.options["Axis"]), len(ends.y.shape))
@@ -95,7 +95,7 @@ def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 def _rescaled(builder: NetworkBuilder, index: int, like: Tensor) -> int:
     """The input of a concatenation in the quantisation of its output."""
-    x, scale, zero_point = builder.activation(index)
+    x, scale, zero_point = builder.activation(index, WIDE_DTYPES)
     known = like.quantisation
     assert known is not None
     if x.dtype != like.dtype or x.data is not None:

@@ -35,12 +35,15 @@ _POOL = ("Pool2DOptions", (*_WINDOW, "FilterWidth", "FilterHeight"))
 _DILATIONS = ("DilationWFactor", "DilationHFactor")
 
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
-    "ADD": ("AddOptions", ("FusedActivationFunction",)),
+    "ADD": ("AddOptions", ("FusedActivationFunction", "PotScaleInt16")),
     "AVERAGE_POOL_2D": _POOL,
     "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
-    "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS)),
+    "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS, "QuantizedBiasType")),
     "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", (*_WINDOW, *_DILATIONS)),
-    "FULLY_CONNECTED": ("FullyConnectedOptions", ("FusedActivationFunction", "WeightsFormat", "KeepNumDims")),
+    "FULLY_CONNECTED": (
+        "FullyConnectedOptions",
+        ("FusedActivationFunction", "WeightsFormat", "KeepNumDims", "QuantizedBiasType"),
+    ),
     "LEAKY_RELU": ("LeakyReluOptions", ("Alpha",)),
     "MAX_POOL_2D": _POOL,
     "MEAN": ("ReducerOptions", ("KeepDims",)),
@@ -48,6 +51,15 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighborOptions", ("AlignCorners", "HalfPixelCenters")),
     "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
     "SPLIT": ("SplitOptions", ("NumSplits",)),
+    "STRIDED_SLICE": (
+        "StridedSliceOptions",
+        ("BeginMask", "EndMask", "EllipsisMask", "NewAxisMask", "ShrinkAxisMask", "Offset"),
+    ),
+    "SUB": ("SubOptions", ("FusedActivationFunction", "PotScaleInt16")),
+    "TRANSPOSE_CONV": (
+        "TransposeConvOptions",
+        ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "QuantizedBiasType"),
+    ),
 }
 """Of each operator that has options: their table in the schema, and the fields that are read."""
 

@@ -13,13 +13,13 @@ import numpy as np
 from tilesim.arithmetic.hard_swish import hard_swish_table
 from tilesim.arithmetic.matmul import magnitude
 from tilesim.arithmetic.requantise import quantise_multiplier
-from tilesim.arithmetic.table import Mapped, leaky_table, sigmoid, tabulate
+from tilesim.arithmetic.table import Mapped, leaky_factors, leaky_table, sigmoid, tabulate
 from tilesim.arithmetic.table import tanh as hyperbolic_tangent
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array
-from tilesim.network.operators import Mean, Multiply, Rescale, Table
+from tilesim.network.operators import LeakyRelu, Mean, Multiply, Rescale, Table
 from tilesim.network.readers import tflite_operands as operand
-from tilesim.network.readers.builder import Built, NetworkBuilder
+from tilesim.network.readers.builder import WIDE_DTYPES, Built, NetworkBuilder
 from tilesim.network.readers.fixed_point import clamp, finite, fixed_multiplier, in_32_bits
 from tilesim.network.readers.tflite_file import FileOperator
 
@@ -49,13 +49,26 @@ def leaky_relu(builder: NetworkBuilder, op: FileOperator) -> Built:
     alpha = float(op.options["Alpha"])
     if not abs(alpha) <= STEEPEST:
         raise ModelError(f"its alpha must be {-STEEPEST:g} to {STEEPEST:g}, not {alpha}")
+    if builder.tensors[op.inputs[0]].dtype == np.int16:
+        return _wide_leaky_relu(builder, op, alpha)
     return _table(builder, op, "leaky_relu", partial(_leaky_table, alpha))
 
 
 def _leaky_table(alpha: float, ends: Mapped) -> Array:
-    steepest = ends.input_scale / ends.output_scale * max(abs(alpha), 1.0)
-    fixed_multiplier(steepest, magnitude(ends.dtype, ends.input_zero_point))
+    _check_slope(alpha, ends.input_scale / ends.output_scale, magnitude(ends.dtype, ends.input_zero_point))
     return leaky_table(alpha, ends)
+
+
+def _check_slope(alpha: float, ratio: float, largest: int) -> None:
+    fixed_multiplier(ratio * max(abs(alpha), 1.0), largest)
+
+
+def _wide_leaky_relu(builder: NetworkBuilder, op: FileOperator, alpha: float) -> Built:
+    """Of int16, for which a table would be too long."""
+    ends = operand.ends_of(builder, op, 1, dtypes=WIDE_DTYPES)
+    _check_slope(alpha, finite(ends.x_scale / ends.y_scale), magnitude(ends.x.dtype))
+    operator = LeakyRelu(0, 0, "double", *leaky_factors(alpha, ends.x_scale, ends.y_scale))
+    return Built(operator, (ends.x.index,), ends.x.shape)
 
 
 def _table(builder: NetworkBuilder, op: FileOperator, function: str, make: Callable[[Mapped], Array]) -> Built:
@@ -78,8 +91,8 @@ def relu(activation: str, builder: NetworkBuilder, op: FileOperator) -> Built:
 
 def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The scales are multiplied in float32."""
-    ends = operand.ends_of(builder, op, 2)
-    b, b_scale, b_zero = builder.activation(op.inputs[1])
+    ends = operand.ends_of(builder, op, 2, dtypes=WIDE_DTYPES)
+    b, b_scale, b_zero = builder.activation(op.inputs[1], WIDE_DTYPES)
     if b.dtype != ends.x.dtype:
         raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
     with np.errstate(over="ignore", invalid="ignore"):

@@ -8,9 +8,10 @@ Source: TensorFlow Lite reference kernels; LiteRT 2 for what they refuse.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from math import prod
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,14 +21,16 @@ from tilesim.arithmetic.table import inputs as byte_values
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Operator, Tensor
 from tilesim.network.operators import Table
-from tilesim.network.readers.builder import Built, NetworkBuilder, broadcast
-from tilesim.network.readers.fixed_point import clamp, in_32_bits
+from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built, NetworkBuilder, broadcast
+from tilesim.network.readers.fixed_point import clamp, in_32_bits, in_48_bits
 from tilesim.network.readers.tflite_file import FileOperator
 
 Doubles: TypeAlias = NDArray[np.float64]
 
 ACTIVATIONS = ("none", "relu", "relu_n1_to_1", "relu6")
 """Fused activations in the order of the schema's codes."""
+INT32 = 2
+"""The schema's code of the type."""
 LARGEST_BIAS_ERROR = 0.02
 """How far a bias's scale may be from the product of the other two, in output steps."""
 
@@ -44,11 +47,17 @@ class Ends:
     y_zero: int
 
 
-def ends_of(builder: NetworkBuilder, op: FileOperator, *counts: int) -> Ends:
-    """The first input and the output of an operator that has so many inputs."""
+def ends_of(
+    builder: NetworkBuilder,
+    op: FileOperator,
+    *counts: int,
+    dtypes: Sequence[np.dtype[Any]] = ACTIVATION_DTYPES,
+    position: int = 0,
+) -> Ends:
+    """The input at ``position`` and the output, of one of the types, of an operator that has so many inputs."""
     check_inputs(op, *counts)
-    x, x_scale, x_zero = builder.activation(op.inputs[0])
-    y, y_scale, y_zero = builder.activation(op.outputs[0])
+    x, x_scale, x_zero = builder.activation(op.inputs[position], dtypes)
+    y, y_scale, y_zero = builder.activation(op.outputs[0], dtypes)
     if x.dtype != y.dtype:
         raise ModelError(f"{y.title} must be {x.dtype} like {x.title}, not {y.dtype}")
     return Ends(x, x_scale, x_zero, y, y_scale, y_zero)
@@ -97,7 +106,9 @@ def of_pair(kind: str, operator: Operator, a: Tensor, b: Tensor) -> Built:
     """An operator on two tensors; with one number instead of a tensor it is a function of one byte, a table."""
     shape = broadcast(a, b)
     for x, number in ((a, b), (b, a)):
-        if number.data is not None and number.data.size == 1 and x.data is None and x.shape == shape:
+        looked_up = number.data is not None and number.data.size == 1 and x.data is None and x.shape == shape
+        if looked_up and x.dtype in ACTIVATION_DTYPES:
+            assert number.data is not None
             every = byte_values(x.dtype)
             other = np.broadcast_to(number.data.reshape(()), every.shape)
             return Built(
@@ -121,12 +132,17 @@ class Parameters:
     zero_point: int
     bias: int
     factor: Doubles
+    rule: str
+    """By which a convolution's sums are scaled."""
 
 
-def convolution_parameters(builder: NetworkBuilder, op: FileOperator, ends: Ends, axis: int) -> Parameters:
-    """Those of a convolution, dense or depthwise, whose weights have their output channels along ``axis``.
+def convolution_parameters(
+    builder: NetworkBuilder, op: FileOperator, ends: Ends, axis: int, bias: int = 2
+) -> Parameters:
+    """Those of a convolution, dense, depthwise or transposed, whose weights have their output channels along ``axis``,
+    with its ``bias`` at that position of its inputs.
 
-    Of int8 the factor is float64 throughout; of uint8 the product of the scales is rounded to float32.
+    Of int8 and int16 the factor is float64 throughout; of uint8 the product of the scales is rounded to float32.
     """
     data, scales, zero_point = _weights(builder, op, ends, 4, axis)
     if data.dtype == np.int8 and zero_point:
@@ -135,7 +151,7 @@ def convolution_parameters(builder: NetworkBuilder, op: FileOperator, ends: Ends
     if data.dtype == np.uint8:
         with np.errstate(over="ignore"):
             products = products.astype(np.float32).astype(np.float64)
-    return _checked(builder, op, ends, data, axis, zero_point, products)
+    return _checked(builder, op, ends, data, axis, zero_point, products, bias)
 
 
 def fully_connected_parameters(builder: NetworkBuilder, op: FileOperator, ends: Ends) -> Parameters:
@@ -143,13 +159,15 @@ def fully_connected_parameters(builder: NetworkBuilder, op: FileOperator, ends: 
     data, scales, zero_point = _weights(builder, op, ends, 2, 0)
     if scales.size > 1 and zero_point:
         raise ModelError(f"the zero point of weights with a scale for each channel must be 0, not {zero_point}")
-    return _checked(builder, op, ends, data, 0, zero_point, ends.x_scale * scales)
+    return _checked(builder, op, ends, data, 0, zero_point, ends.x_scale * scales, 2)
 
 
 def _weights(builder: NetworkBuilder, op: FileOperator, ends: Ends, rank: int, axis: int) -> tuple[Array, Doubles, int]:
     data, scales, zero_point = builder.weights(op.inputs[1], rank, axis)
     title = builder.tensors[op.inputs[1]].title
-    if data.dtype != ends.x.dtype:
+    if ends.x.dtype == np.int16 and data.dtype != np.int8:
+        raise ModelError(f"weights {title} must be int8, as {ends.x.title} is int16, not {data.dtype}")
+    if ends.x.dtype not in (np.int16, data.dtype):
         raise ModelError(f"weights {title} must be {ends.x.dtype} like {ends.x.title}, not {data.dtype}")
     if data.dtype == np.uint8 and scales.size > 1:
         raise ModelError(f"weights {title} must have one scale, as all of uint8, not {scales.size}")
@@ -157,19 +175,28 @@ def _weights(builder: NetworkBuilder, op: FileOperator, ends: Ends, rank: int, a
 
 
 def _checked(
-    builder: NetworkBuilder, op: FileOperator, ends: Ends, data: Array, axis: int, zero_point: int, products: Doubles
+    builder: NetworkBuilder,
+    op: FileOperator,
+    ends: Ends,
+    data: Array,
+    axis: int,
+    zero_point: int,
+    products: Doubles,
+    position: int,
 ) -> Parameters:
-    """The layer's parameters, if its bias suits them and no sum of it leaves 32 bits, scaled or not."""
+    """The layer's parameters, if its bias suits them and no sum of it leaves its bits, scaled or not."""
     factor = products / ends.y_scale
-    bias = _bias(builder, op, data.shape[axis])
+    bias = _bias(builder, op, data.shape[axis], ends.x.dtype, position)
     if data.dtype == np.uint8 or (data.ndim == 2 and factor.size == 1):
         _check_bias_scale(builder, ends, bias, float(products[0]))
     constant = builder.tensors[bias].data
     assert constant is not None
-    in_32_bits(
-        _reach(data, axis, zero_point, magnitude(ends.x.dtype, ends.x_zero), constant, factor), np.frexp(factor)[1]
-    )
-    return Parameters(data, zero_point, bias, factor)
+    reach = _reach(data, axis, zero_point, magnitude(ends.x.dtype, ends.x_zero), constant, factor)
+    if constant.dtype == np.int64:
+        in_48_bits(reach, factor)
+    else:
+        in_32_bits(reach, np.frexp(factor)[1])
+    return Parameters(data, zero_point, bias, factor, "long" if constant.dtype == np.int64 else "double")
 
 
 def _reach(data: Array, axis: int, zero_point: int, x_bound: int, bias: Array, factor: Doubles) -> Doubles:
@@ -183,17 +210,27 @@ def _reach(data: Array, axis: int, zero_point: int, x_bound: int, bias: Array, f
     return np.asarray(offset + x_bound * np.abs(data.astype(np.int16) - zero_point).sum(axis=others, dtype=np.float64))
 
 
-def _bias(builder: NetworkBuilder, op: FileOperator, channels: int) -> int:
-    index = op.inputs[2] if len(op.inputs) > 2 else -1
+def _bias(builder: NetworkBuilder, op: FileOperator, channels: int, dtype: np.dtype[Any], position: int) -> int:
+    """The bias's index; of activations of int16 it says in how many bits sums are."""
+    wanted = np.dtype(np.int32) if dtype != np.int16 else _wide_sums(op)
+    index = op.inputs[position] if len(op.inputs) > position else -1
     if index == -1:
-        return builder.constant(f"{builder.tensors[op.outputs[0]].name}/no_bias", np.zeros(channels, np.int32))
+        return builder.constant(f"{builder.tensors[op.outputs[0]].name}/no_bias", np.zeros(channels, wanted))
     bias = builder.tensors[index]
-    if bias.data is None or bias.dtype != np.int32 or bias.shape != (channels,):
+    if bias.data is None or bias.dtype != wanted or bias.shape != (channels,):
         raise ModelError(
-            f"bias {bias.title} must be a constant int32 of shape [{channels}], not {bias.dtype} of "
+            f"bias {bias.title} must be a constant {wanted} of shape [{channels}], not {bias.dtype} of "
             f"shape {list(bias.shape)}"
         )
     return index
+
+
+def _wide_sums(op: FileOperator) -> np.dtype[Any]:
+    """The type of a layer's sums whose activations are int16: int64 unless its options say int32.
+
+    Kernels go by the option, whatever the bias is. One of int32 without the option is read beyond its end.
+    """
+    return np.dtype(np.int32 if op.options.get("QuantizedBiasType") == INT32 else np.int64)
 
 
 def _check_bias_scale(builder: NetworkBuilder, ends: Ends, index: int, product: float) -> None:

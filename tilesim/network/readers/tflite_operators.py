@@ -8,13 +8,13 @@ Source: TensorFlow Lite 8-bit quantisation specification and reference kernels.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
 
-from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed
 from tilesim.arithmetic.matmul import magnitude
 from tilesim.arithmetic.softmax_fixed import smallest_scale
 from tilesim.errors import ModelError
@@ -22,11 +22,19 @@ from tilesim.network import operators
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Padding
 from tilesim.network.readers import tflite_operands as operand
-from tilesim.network.readers.builder import Built, NetworkBuilder, SlidingWindow, sliding_window
+from tilesim.network.readers.builder import (
+    WIDE_DTYPES,
+    Built,
+    NetworkBuilder,
+    SlidingWindow,
+    sliding_window,
+)
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
 from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_nearest, split
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
+from tilesim.network.readers.tflite_pairs import add, subtract
+from tilesim.network.readers.tflite_slices import slice_, strided_slice
 
 SAME_PADDING = 0
 
@@ -53,7 +61,7 @@ def convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
         raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {channels} input channels")
     operator = operators.Convolution(
         window.strides, window.padding, window.dilations, groups, ends.x_zero, own.zero_point, ends.y_zero,
-        "double", *multipliers(own.factor, outputs),
+        own.rule, *multipliers(own.factor, outputs),
         operand.fused_clamp(op, ends),
     )  # fmt: skip
     return Built(operator, (ends.x.index, op.inputs[1], own.bias), (*window.shape, outputs))
@@ -66,7 +74,7 @@ def depthwise_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
         raise ModelError(f"weights of shape {list(own.weights.shape)} must suit {ends.x.shape[3]} input channels")
     operator = operators.DepthwiseConvolution(
         window.strides, window.padding, window.dilations, ends.x_zero, own.zero_point, ends.y_zero,
-        "double", *multipliers(own.factor, outputs),
+        own.rule, *multipliers(own.factor, outputs),
         operand.fused_clamp(op, ends),
     )  # fmt: skip
     weights = builder.constant(builder.tensors[op.inputs[1]].name, own.weights[0])
@@ -76,14 +84,14 @@ def depthwise_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
 def _convolved(
     builder: NetworkBuilder, op: FileOperator, axis: int
 ) -> tuple[operand.Ends, operand.Parameters, SlidingWindow]:
-    ends = operand.ends_of(builder, op, 2, 3)
+    ends = operand.ends_of(builder, op, 2, 3, dtypes=WIDE_DTYPES)
     own = operand.convolution_parameters(builder, op, ends, axis)
     _, height, width, _ = own.weights.shape
     return ends, own, _window(ends.x, op, (height, width))
 
 
 def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = operand.ends_of(builder, op, 2, 3)
+    ends = operand.ends_of(builder, op, 2, 3, dtypes=WIDE_DTYPES)
     own = operand.fully_connected_parameters(builder, op, ends)
     outputs, inner = own.weights.shape
     if op.options["WeightsFormat"] != 0:
@@ -100,17 +108,36 @@ def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
     return Built(operator, (ends.x.index, op.inputs[1], own.bias), (rows, outputs))
 
 
-def add(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = operand.ends_of(builder, op, 2)
-    b, b_scale, b_zero = builder.activation(op.inputs[1])
-    if b.dtype != ends.x.dtype:
-        raise ModelError(f"{b.title} must be {ends.x.dtype} like {ends.x.title}, not {b.dtype}")
-    coarsest = 2 * max(ends.x_scale, b_scale)
-    if not coarsest < ends.y_scale * (1 << HEADROOM_BITS):
-        raise ModelError(f"its output's scale must be above {coarsest / (1 << HEADROOM_BITS):g}, not {ends.y_scale:g}")
-    scaling = add_scaling_fixed((ends.x_scale, b_scale, ends.y_scale), (ends.x_zero, b_zero, ends.y_zero))
-    limits = operand.fused_clamp(op, ends)
-    return operand.of_pair("add", operators.Add("double", scaling, limits), ends.x, b)
+def transpose_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
+    """A convolution of its output would have the shape of its input."""
+    ends = operand.ends_of(builder, op, 3, 4, dtypes=WIDE_DTYPES, position=2)
+    own = operand.convolution_parameters(builder, op, ends, 0, bias=3)
+    outputs, height, width, channels = own.weights.shape
+    shape, told = _made(builder, op, ends.y)
+    window = _window(replace(ends.y, shape=shape), op, (height, width))
+    if (*window.shape, channels) != ends.x.shape or shape[3] != outputs:
+        raise ModelError(
+            f"weights of shape {list(own.weights.shape)} must make shape {list(shape)} of "
+            f"{[*window.shape, channels]}, not of {list(ends.x.shape)}"
+        )
+    operator = operators.TransposeConvolution(
+        window.strides, (window.padding.top, window.padding.left), (shape[1], shape[2]),
+        ends.x_zero, own.zero_point, ends.y_zero,
+        own.rule, *multipliers(own.factor, outputs),
+        operand.fused_clamp(op, ends),
+    )  # fmt: skip
+    return Built(operator, (ends.x.index, op.inputs[1], own.bias, *told), shape)
+
+
+def _made(builder: NetworkBuilder, op: FileOperator, y: Tensor) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """The output's shape, and the tensor that says so unless it is a constant: that may be an input of the network."""
+    told = builder.tensors[op.inputs[0]]
+    if told.data is None and told.dtype == np.int32 and told.shape == (4,) and len(y.shape) == 4:
+        return y.shape, (told.index,)
+    shape = tuple(int(count) for count in operand.constant_integers(builder, told.index, "shape", (4,)))
+    if min(shape) < 1:
+        raise ModelError(f"its shape must have numbers above 0, not {list(shape)}")
+    return shape, ()
 
 
 def average_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -128,14 +155,14 @@ def max_pool(builder: NetworkBuilder, op: FileOperator) -> Built:
 
 
 def _pool(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, SlidingWindow, tuple[int, int]]:
-    ends = operand.ends_of(builder, op, 1)
+    ends = operand.ends_of(builder, op, 1, dtypes=WIDE_DTYPES)
     operand.same_scale(ends)
     limits = operand.fused_clamp(op, ends)
     return ends, _window(ends.x, op, _pair(op.options, "FilterHeight", "FilterWidth")), limits
 
 
 def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = operand.ends_of(builder, op, 1, 2)
+    ends = operand.ends_of(builder, op, 1, 2, dtypes=WIDE_DTYPES)
     operand.same_scale(ends)
     if prod(ends.x.shape) != prod(ends.y.shape):
         raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
@@ -156,21 +183,33 @@ def softmax(builder: NetworkBuilder, op: FileOperator) -> Built:
     return Built(operator, (ends.x.index,), ends.x.shape)
 
 
+QUANTISED: Mapping[str, str] = {
+    "float32": "int8 uint8 int16",
+    "int8": "int8 uint8 int16",
+    "uint8": "int8 uint8 int16",
+    "int16": "int8 int16 int32",
+    "int32": "int8 int16",
+}
+"""Into what numbers of each type are quantised."""
+
+
 def quantise(builder: NetworkBuilder, op: FileOperator) -> Built:
     operand.check_inputs(op, 1)
     x = builder.tensors[op.inputs[0]]
-    y, scale, zero = builder.activation(op.outputs[0])
+    dtypes = tuple(np.dtype(name) for name in QUANTISED.get(x.dtype.name, QUANTISED["float32"]).split())
+    y, scale, zero = builder.activation(op.outputs[0], dtypes)
     if x.dtype == np.float32:
         return Built(operators.Quantise(scale, zero, y.dtype, "away"), (x.index,), x.shape)
-    x, x_scale, x_zero = builder.activation(op.inputs[0])
-    multiplier, shift = fixed_multiplier(x_scale / scale, magnitude(x.dtype, x_zero))
+    x, x_scale, x_zero = builder.activation(op.inputs[0], (*WIDE_DTYPES, np.dtype(np.int32)))
+    largest = min(magnitude(x.dtype, x_zero), np.iinfo(np.int32).max)  # -2**31 is scaled, too, if not to the left
+    multiplier, shift = fixed_multiplier(x_scale / scale, largest)
     limits = clamp("none", y.dtype, scale, zero)
     return Built(operators.Rescale(x_zero, zero, "double", multiplier, shift, limits, y.dtype), (x.index,), x.shape)
 
 
 def dequantise(builder: NetworkBuilder, op: FileOperator) -> Built:
     operand.check_inputs(op, 1)
-    x, scale, zero = builder.activation(op.inputs[0])
+    x, scale, zero = builder.activation(op.inputs[0], WIDE_DTYPES)
     y = builder.tensors[op.outputs[0]]
     if y.dtype != np.float32:
         raise ModelError(f"{y.title} must be float32, not {y.dtype}")
@@ -202,7 +241,11 @@ READERS: Mapping[str, OperatorReader] = {
     "RELU_N1_TO_1": partial(relu, "relu_n1_to_1"),
     "RESHAPE": reshape,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
+    "SLICE": slice_,
     "SOFTMAX": softmax,
     "SPLIT": split,
+    "STRIDED_SLICE": strided_slice,
+    "SUB": subtract,
     "TANH": tanh,
+    "TRANSPOSE_CONV": transpose_convolution,
 }

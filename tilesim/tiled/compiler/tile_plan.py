@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
+import numpy as np
+
 from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
-from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
+from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.pad import Pad
@@ -20,6 +22,7 @@ from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.operators import OPERATORS
 
+BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
 LEAVING = {"softmax", "dequantise", "output"}
@@ -85,6 +88,7 @@ def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     plan = TilePlan(network, *nodes_and_root(network, at_host | finishing), inputs, ())
     faults = [
         *_shape_faults(network),
+        *_input_faults(network, inputs),
         *(fault for node in plan.nodes.values() for fault in _faults(network, node, word_bytes)),
         *_reshape_faults(plan, word_bytes),
     ]
@@ -145,9 +149,24 @@ def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
     faults = (
         ["must stand at an input or an output of the network, not between layers"]
         if traits is None
-        else traits.faults(network, node, word_bytes)
+        else [*_type_faults(network, node), *traits.faults(network, node, word_bytes)]
     )
     yield from (f"{network.name}: node {node.title} ({node.kind}) {fault}" for fault in faults)
+
+
+def _type_faults(network: Network, node: Node) -> list[str]:
+    """Parameters apart, tiles hold bytes."""
+    tensors = [network.tensors[index] for index in (*node.inputs, node.output)]
+    wrong = {str(tensor.dtype) for tensor in tensors if tensor.data is None and tensor.dtype not in BYTES}
+    return [f"must work on int8 or uint8, not on {dtype}" for dtype in sorted(wrong)]
+
+
+def _input_faults(network: Network, inputs: Sequence[NetworkInput]) -> list[str]:
+    return [
+        f"{network.name}: input {each.model.title} must be int8, uint8 or quantised to them, not {each.stored.dtype}"
+        for each in inputs
+        if each.stored.dtype not in BYTES
+    ]
 
 
 def _shape_faults(network: Network) -> list[str]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Add, Multiply, Rescale, Table
+from tilesim.network.operators import Add, Multiply, Rescale, Subtract, Table
 from tilesim.rotating.compiler.call import Call, Line, Part, Pass, Placed, Traits
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.lower.parameters import one_for_all, scaling_of
@@ -97,6 +97,9 @@ def pair_faults(network: Network, node: Node, _topology: Topology) -> Iterator[s
         yield "must have a constant of its own, which no other node reads"
     if unlike := [shape for shape in shapes if shape not in (made, (1, 1, made[2]))]:
         yield f"must read computed maps of the {made} that it makes, or pixels as deep, not maps of {unlike[0]}"
+    constants = (tensor for tensor in tensors if tensor.data is not None)
+    if others := [tensor for tensor in constants if map_shape(tensor.shape) not in (made, (1, 1, made[2]))]:
+        yield f"must read constants of the {made} that it makes, not {others[0].title} of {others[0].shape}"
 
 
 def table_faults(network: Network, node: Node, _topology: Topology) -> Iterator[str]:
@@ -109,5 +112,6 @@ OPERATORS = {
     Add: Traits(no_parts, lower_pair, pair_faults),
     Multiply: Traits(no_parts, lower_pair, pair_faults),
     Rescale: Traits(lone_parts, lower_alone),
+    Subtract: Traits(no_parts, lower_pair, pair_faults),
     Table: Traits(lone_parts, lower_alone, table_faults),
 }

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tilesim.lowering.arithmetic import arithmetic_faults
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, Quantise, Softmax
 from tilesim.rotating.compiler.call import Traits
@@ -40,6 +41,7 @@ def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[st
     if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
         yield f"must work on one map or vector at a time, not on {many[0]}"
     yield from _place_faults(network, node, topology)
+    yield from arithmetic_faults(network, node)
     yield from traits.faults(network, node, topology)
 
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from math import prod
 
 from tilesim.arithmetic.softmax import softmax_scaling
-from tilesim.network.operators import Add, Multiply, Normalise, Rescale, Softmax, Table
+from tilesim.network.operators import Add, Multiply, Normalise, Rescale, Softmax, Subtract, Table
 from tilesim.systolic.compiler.boxes import Strided, broadcast, nests, together
 from tilesim.systolic.compiler.call import ArrayTraits, TaskCall
 from tilesim.systolic.compiler.task import element_of
@@ -121,5 +121,6 @@ OPERATORS = {
     Normalise: ArrayTraits(lower_normalise),
     Rescale: ArrayTraits(lower_rescale),
     Softmax: ArrayTraits(lower_softmax, bytes_only=True),
+    Subtract: ArrayTraits(lower_pair),
     Table: ArrayTraits(lower_table, bytes_only=True),
 }

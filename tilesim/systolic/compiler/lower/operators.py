@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from tilesim.lowering.arithmetic import arithmetic_faults
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.systolic.compiler.call import ArrayTraits, Item, TaskCall
@@ -36,6 +37,7 @@ def node_faults(network: Network, node: Node) -> Iterator[str]:
     if traits is None:
         yield "must be a layer that this machine knows"
         return
+    yield from arithmetic_faults(network, node)
     stored = [*(tensors[:1] if weighted else tensors), output]
     for wrong in sorted({str(tensor.dtype) for tensor in stored} - ELEMENTS.keys()):
         yield f"must work on int8, uint8 or int16, not on {wrong}"

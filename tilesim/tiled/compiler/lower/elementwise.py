@@ -7,6 +7,7 @@ from dataclasses import replace
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators.add import Add
 from tilesim.network.operators.multiply import Multiply
+from tilesim.network.operators.subtract import Subtract
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
@@ -57,5 +58,6 @@ def _faults(network: Network, node: Node, word_bytes: int) -> list[str]:
 OPERATORS = {
     Add: TileTraits(lower_pairs, faults=_faults, channel_wise=True, row_by_row=True),
     Multiply: TileTraits(lower_pairs, faults=_faults, channel_wise=True, row_by_row=True),
+    Subtract: TileTraits(lower_pairs, faults=_faults, channel_wise=True, row_by_row=True),
     Table: TileTraits(lower_table, channel_wise=True, one_table=True),
 }
