@@ -64,7 +64,7 @@ class Row:
 
 def follow(draft: Draft, wire: Wire) -> Wire:
     """Another operator, if there is one that takes what the wire carries."""
-    if wire.dtype.kind == "f" or len(wire.shape) < 2:
+    if wire.dtype not in BYTES or len(wire.shape) < 2:
         return wire
     steps = [*ELEMENTS, *(MAPS if len(wire.shape) == 4 else ())]
     return draft.pick(*steps)(draft, wire)
@@ -88,6 +88,7 @@ SIGNED, UNSIGNED = (np.int8,), (np.uint8,)
 
 FAMILIES: Mapping[str, Family] = {
     "add": Row(anything(), partial(elements.pair, "ADD")),
+    "arg_max": Row(anything(), elements.arg_max),
     "average_pool_2d": Row(maps(), partial(sums.pool, "AVERAGE_POOL_2D")),
     "concatenation": Row(anything(), elements.concatenation),
     "conv_2d": Row(maps(SIGNED), sums.convolution),
@@ -119,4 +120,5 @@ FAMILIES: Mapping[str, Family] = {
     "softmax": Row(anything(), partial(elements.fixed_output, "SOFTMAX", 256)),
     "split": Row(anything(), elements.split),
     "tanh": Row(anything(), partial(elements.fixed_output, "TANH", 128)),
+    "topk_v2": Row(anything(), elements.top_k),
 }

@@ -6,12 +6,22 @@ from dataclasses import dataclass, field
 
 from tests.tiled.corpus.moves import bitmap, produced, rows_of, unit_bytes
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
+from tilesim.arithmetic.classify import bytes_made
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
 
 MOST_ROWS = 4
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)
+
+
+def _function(elements: int, row_bytes: int) -> tuple[str, tuple[int, ...]]:
+    """What the classifier makes of so many elements, and its scaling; places may take more rows than elements do."""
+    function = ("softmax", "argmax", "top_k_values", "top_k_indices")[elements % 4]
+    if function == "softmax":
+        return function, SOFTMAX
+    k = (1, 2, 7, row_bytes // 3)[elements // 4 % 4] if elements <= row_bytes else 3
+    return function, () if function == "argmax" else (min(k, elements),)
 
 
 @dataclass(frozen=True)
@@ -208,9 +218,11 @@ class Ring:
         elements = random.randint(1, random.choice((1, 5)) * sketch.row)
         rows = -(-elements // sketch.row)
         turn = self._turn(master, self.classifier + 1, (), beyond=True)
-        sketch.emit(Classify(rows=rows, elements=elements, function="softmax", scaling=SOFTMAX))
+        function, scaling = _function(elements, sketch.row)
+        sketch.emit(Classify(rows=rows, elements=elements, function=function, scaling=scaling))
+        made = -(-bytes_made(function, elements, scaling) // sketch.row)
         if sketch.maybe(0.4):
-            self._outfeed(rows)
+            self._outfeed(made)
             self._send(master, 1 << self.classifier, rows, turn)
         else:
             self._send(master, 1 << self.classifier, rows, turn)
@@ -218,7 +230,7 @@ class Ring:
                 tiles = range(sketch.tiles)
                 sketch.fence(tiles, (Engine.TENSOR, Engine.WIDE_TO_NARROW), 1)
                 sketch.scalar_fence(sketch.fenced)
-            self._outfeed(rows)
+            self._outfeed(made)
         self._note(master, self.sink + 1, (), beyond=True)
         if not sketch.unruly:
             self.barrier()
