@@ -12,15 +12,19 @@ from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Traversal, 
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
 
 MOST_ROWS = 4
+MOST_CHOSEN = 80
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)
 
 
 def _function(elements: int, row_bytes: int) -> tuple[str, tuple[int, ...]]:
-    """What the classifier makes of so many elements, and its scaling; places may take more rows than elements do."""
+    """What the classifier makes of so many elements, and its scaling. Of few elements the places may take several rows;
+    of many it is mostly a softmax, of whose rows some wait.
+    """
+    many = elements > row_bytes
     function = ("softmax", "argmax", "top_k_values", "top_k_indices")[elements % 4]
-    if function == "softmax":
-        return function, SOFTMAX
-    k = (1, 2, 7, row_bytes // 3)[elements // 4 % 4] if elements <= row_bytes else 3
+    if function == "softmax" or (many and elements % 16 > 3):
+        return "softmax", SOFTMAX
+    k = 3 if many else (1, 2, 7, elements if elements <= MOST_CHOSEN else 4)[elements // 4 % 4]
     return function, () if function == "argmax" else (min(k, elements),)
 
 
