@@ -8,6 +8,7 @@ from typing import TypeAlias
 
 import numpy as np
 
+from scripts.differentials import onnx_choices as choices
 from scripts.differentials import onnx_elements as elements
 from scripts.differentials import onnx_sums as sums
 from scripts.differentials import onnx_windows as windows
@@ -39,6 +40,7 @@ EITHER: Mapping[str, Step] = {**OF_MAPS, **OF_VECTORS, **OF_ANY}
 """Operators that both forms have."""
 EVERY = (every_product, every_sum, every_weight)
 OF_PAIRS: Mapping[str, Step] = {"activation": elements.activation, "rescale": elements.rescale}
+CHOICES = {"argmax": choices.arg_max, "topk": choices.top_k}
 IN_CHAINS = tuple(step for name, step in {**OF_MAPS, **OF_ANY}.items() if name not in {"flatten", "reshape", "softmax"})
 
 
@@ -62,6 +64,13 @@ def one(step: Step, form: str, rng: np.random.Generator) -> Drawn:
     s = begun(rng, form)
     shape = vector(s) if step in OF_VECTORS.values() or (step in OF_ANY.values() and s.chance(0.3)) else some_map(s)
     return s.drawn(step(s, s.input(shape)))
+
+
+def chosen(choose: Callable[[Sketch, Value], choices.Ends], form: str, rng: np.random.Generator) -> Drawn:
+    """A model that ends with a choice among elements."""
+    s = begun(rng, form)
+    shape = vector(s) if s.chance(0.4) else some_map(s)
+    return s.written(choose(s, choices.before(s, s.input(shape))))
 
 
 def every(make: Callable[[Sketch], Value], form: str, rng: np.random.Generator) -> Drawn:
@@ -95,6 +104,7 @@ FAMILIES: Mapping[str, Family] = {
     **{f"pairs-{name}": partial(one, step, "pairs") for name, step in {**EITHER, **OF_PAIRS}.items()},
     **{f"integer-{name}": partial(one, step, "integer") for name, step in EITHER.items()},
     **{f"{form}-{made.__name__}": partial(every, made, form) for form in FORMS for made in EVERY},
+    **{f"{form}-{name}": partial(chosen, choose, form) for form in FORMS for name, choose in CHOICES.items()},
     **{f"{form}-chain": partial(chain, form) for form in (*FORMS, "mixed")},
     "pairs-ends": ends,
 }

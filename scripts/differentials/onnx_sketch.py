@@ -178,9 +178,13 @@ class Sketch:
     def drawn(self, y: Value, *, floating: bool = False) -> Drawn:
         """The file that gives ``y``, or the reals that it stands for, and its inputs."""
         name = self.reals(y) if floating else y.name
-        result = helper.make_tensor_value_info(name, TYPES[np.dtype(np.float32) if floating else y.dtype], y.shape)
+        kind = TYPES[np.dtype(np.float32) if floating else y.dtype]
+        return self.written([helper.make_tensor_value_info(name, kind, y.shape)])
+
+    def written(self, results: Sequence[onnx.ValueInfoProto]) -> Drawn:
+        """The file that gives some values, and its inputs."""
         given = [helper.make_tensor_value_info(key, TYPES[data.dtype], data.shape) for key, data in self.inputs.items()]
-        graph = helper.make_graph(self.nodes, "random", given, [result], self.constants)
+        graph = helper.make_graph(self.nodes, "random", given, results, self.constants)
         opsets = [helper.make_opsetid("", self.pick(*OPSETS)), helper.make_opsetid(MICROSOFT, 1)]
         model = helper.make_model(graph, opset_imports=opsets, ir_version=8)
         return bytes(model.SerializeToString()), self.inputs

@@ -149,6 +149,27 @@ def split(draft: Draft, x: Wire) -> Wire:
     return outputs[0]
 
 
+def arg_max(draft: Draft, x: Wire) -> Wire:
+    """Along the last axis; now and then along another."""
+    dtype, code = draft.pick((np.int32, 2), (np.int64, 4))
+    axis = draft.number(1, len(x.shape) - 1) if draft.chance(0.1) else len(x.shape) - 1
+    named = draft.constant(draft.pick(axis, axis - len(x.shape)), draft.pick(np.int32, np.int64))
+    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
+    y = Wire(draft.file.tensor(shape, dtype), shape, np.dtype(dtype))
+    return draft.made("ARG_MAX", [x.index, named], y, OutputType=code)
+
+
+def top_k(draft: Draft, x: Wire) -> Wire:
+    """Values and places, of which the file gives one or both."""
+    k = draft.pick(1, x.shape[-1], draft.number(1, x.shape[-1]))
+    shape = (*x.shape[:-1], k)
+    values, places = like(draft, x, shape), Wire(draft.file.tensor(shape, np.int32), shape, np.dtype(np.int32))
+    draft.file.operator("TOPK_V2", [x.index, draft.constant(k)], [values.index, places.index])
+    first, *others = draft.pick((values,), (places,), (values, places), (places, values))
+    draft.outputs += others
+    return first
+
+
 def reals(draft: Draft) -> Wire:
     """An input of reals about as large as its scale suggests; or of ties; or of any size."""
     shape = [1, *(draft.number(1, 9) for _ in range(draft.number(1, 3)))]

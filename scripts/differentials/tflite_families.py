@@ -106,6 +106,7 @@ FAMILIES: Mapping[str, Family] = {
     "add": Row(anything(), partial(elements.pair, "ADD")),
     "add_int16": Row(anything(WIDE), partial(elements.pair, "ADD")),
     "add_int16_shifted": Row(anything(WIDE), partial(elements.shifted_pair, "ADD")),
+    "arg_max": Row(anything(), elements.arg_max),
     "average_pool_2d": Row(maps(), partial(sums.pool, "AVERAGE_POOL_2D")),
     "average_pool_2d_int16": Row(maps(WIDE), partial(sums.pool, "AVERAGE_POOL_2D")),
     "concatenation": Row(anything(), elements.concatenation),
@@ -165,4 +166,5 @@ FAMILIES: Mapping[str, Family] = {
     "transpose_conv_int16_per_channel": Row(maps(WIDE), partial(sums.transpose_convolution, per_channel=True)),
     "transpose_conv_per_channel": Row(maps(SIGNED), partial(sums.transpose_convolution, per_channel=True)),
     "transpose_conv_uint8": Row(maps(UNSIGNED), sums.transpose_convolution),
+    "topk_v2": Row(anything(), elements.top_k),
 }

@@ -343,8 +343,8 @@ MUTANTS = (
     Mutant(
         "classifier rate (event)",
         "units/classifier.py",
-        "op.elements * self._cycles_per_element",
-        "(op.elements + 1) * self._cycles_per_element",
+        "looks * self._cycles_per_element",
+        "(looks + 1) * self._cycles_per_element",
         (5, 7, 13),
     ),
 )

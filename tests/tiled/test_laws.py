@@ -18,6 +18,7 @@ from tests.soak import counts
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
 from tilesim import simulate
+from tilesim.arithmetic.classify import bytes_made
 from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
 from tilesim.tiled.isa.model.accesses import mesh_words
@@ -63,14 +64,14 @@ class Sent:
     links: int
 
 
-def sent(op: Instruction, tiles: int) -> Iterator[Sent]:
+def sent(op: Instruction, tiles: int, row_bytes: int) -> Iterator[Sent]:
     """What an instruction of the run puts on the ring, if rows stop where their consumers wait."""
     if isinstance(op, Infeed):
         yield from (Sent(op.rows, links(0, op.to << k, tiles)) for k in range(op.transfers))
     elif isinstance(op, RingProduce):
         yield Sent(iterations(op.read.nest), links(op.tiles.bit_length(), op.to, tiles))
     elif isinstance(op, Classify):
-        yield Sent(op.rows if not op.elements_per_sender else 0, 1)
+        yield Sent(-(-bytes_made(op.function, op.elements, op.scaling) // row_bytes), 1)
 
 
 def links(master: int, to: int, tiles: int) -> int:
@@ -93,7 +94,7 @@ def bytes_are_conserved(program: Program, run: Run) -> bool:
     whether rows have gone round the ring on top of that.
     """
     moved, row_bytes = run.statistics["bytes"], program.topology.wide_memory.row_bytes
-    rows = [each for op in program.run for each in sent(op, program.topology.tiles)]
+    rows = [each for op in program.run for each in sent(op, program.topology.tiles, row_bytes)]
     carried = sum(each.rows * each.links for each in rows) * row_bytes
     assert moved["ring"]["entered"] == sum(each.rows for each in rows) * row_bytes
     floats = moved["ring"]["carried"] > carried and program.topology.ring.no_consumer == "circulate"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 import tilesim
 from tests.soak import counts
 from tests.tiled.test_bands import peak_bytes
-from tilesim.network.graph import Network
+from tilesim.network.graph import Network, Node, Operator
+from tilesim.network.operators import ArgMax, TopK
 from tilesim.run import Run
 from tilesim.tiled.isa.model.program import Program
 
@@ -150,6 +151,23 @@ def workloads(draw: Any, family: Family, fewest: int = 1) -> dict[str, Any]:
     return {"seed": draw(st.integers(0, 9)), "input": given, "layers": builder.layers}
 
 
+ENDS: tuple[Operator | None, ...] = (None, None, ArgMax(np.dtype(np.int64)), TopK(1), TopK(1, np.dtype(np.int32)))
+
+
+def ended(network: Network, operator: Operator | None) -> Network:
+    """A network whose output a choice takes, if there is one; of a TopK as many as half of the elements."""
+    if operator is None:
+        return network
+    (index,) = network.outputs
+    last, made = network.tensors[index], max(network.tensors) + 1
+    if isinstance(operator, TopK):
+        operator = replace(operator, k=-(-last.shape[-1] // 2))
+    sample = operator.evaluate([np.zeros(last.shape, last.dtype)])
+    tensor = replace(last, index=made, name="choice", dtype=sample.dtype, shape=sample.shape, model_axes=None)
+    nodes = (*network.nodes, Node("choice", operator, (index,), made))
+    return replace(network, tensors={**network.tensors, made: tensor}, nodes=nodes, outputs=(made,))
+
+
 @st.composite
 def chips(draw: Any) -> dict[str, Any]:
     chip = {"grid.rows": draw(st.integers(1, 6)), "grid.columns": draw(st.integers(1, 6))}
@@ -182,9 +200,11 @@ def exact(network: Network, program: Program) -> Run:
     return run
 
 
-def ran_exactly(workload: dict[str, Any], chip: dict[str, Any], folder: Path) -> tuple[Network, Program, Run] | None:
+def ran_exactly(
+    workload: dict[str, Any], chip: dict[str, Any], folder: Path, end: Operator | None = None
+) -> tuple[Network, Program, Run] | None:
     """An exact run of a workload on a chip; None if the chip is too small."""
-    network = loaded(workload, folder)
+    network = ended(loaded(workload, folder), end)
     program = compiled(network, chip)
     return None if program is None else (network, program, exact(network, program))
 
@@ -195,13 +215,15 @@ def test_random_networks_on_random_grids_are_exact(family: str, examples: int, t
     ran = 0
 
     @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
-    @given(workloads(FAMILIES[family]), chips())
-    def check(workload: dict[str, Any], chip: dict[str, Any]) -> None:
+    @given(workloads(FAMILIES[family]), chips(), st.sampled_from(ENDS))
+    def check(workload: dict[str, Any], chip: dict[str, Any], end: Operator | None) -> None:
         nonlocal ran
-        if found := ran_exactly(workload, chip, tmp_path):
+        if found := ran_exactly(workload, chip, tmp_path, end):
             network, program, run = found
-            whole = zip(network.nodes, program.layers, strict=True)  # a map inside a group of bands never is
-            assert {node.output for node, layer in whole if layer.bands == 1} <= run.tensors.keys()
+            layers = zip(network.nodes, program.layers, strict=True)  # a map inside a group of bands never is whole
+            inside = {"tiles", "nowhere"}  # what the classifier makes is an output, or only the host has it
+            whole = {node.output for node, layer in layers if layer.bands == 1 and layer.place in inside}
+            assert whole | {*network.outputs} <= run.tensors.keys()
             assert run.cycles >= network.macs / (program.topology.tiles * program.topology.macs_per_cycle)
             ran += 1
 

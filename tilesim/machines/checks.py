@@ -6,10 +6,10 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from math import prod
 
-from tilesim.arithmetic.classify import FUNCTIONS, SCALING_NUMBERS
+from tilesim.arithmetic.classify import FUNCTIONS
 from tilesim.arithmetic.table import ENTRIES
 from tilesim.machines.program import HostTensor
-from tilesim.printable import unknown
+from tilesim.printable import counted, unknown
 
 MOST_HOST_BYTES = 1 << 28
 """The bytes of a host tensor: more would only fill the simulator's own memory."""
@@ -17,6 +17,8 @@ SMALLEST_SCALE, LARGEST_SCALE = 1e-30, 1e30
 ROUNDINGS = ("even", "away")
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-32768, 32767)}
 """What an element can be."""
+PLACE_DTYPES = ("int32", "int64")
+"""What the host gives a model's places as."""
 _ROUNDED = {"double": 3, "single": 3, "float": 3, "divide": 3}
 _SCALED = {**_ROUNDED, "wide": 3}
 RULES = {
@@ -81,9 +83,21 @@ def twice(names: Iterable[str]) -> list[str]:
     return [name for name, count in Counter(names).items() if count > 1]
 
 
-def function_faults(function: str, scaling: Sequence[int]) -> Iterator[str]:
-    """What is wrong with what the host, or a classifier, computes of an output."""
-    if function and function not in FUNCTIONS:
+def function_faults(function: str, scaling: Sequence[int], elements: int) -> Iterator[str]:
+    """What is wrong with what the host, or a classifier, computes of so many elements."""
+    if function not in FUNCTIONS:
         yield f"function {unknown(function, FUNCTIONS, 'a function of the classifier')}"
-    elif len(scaling) != (wanted := SCALING_NUMBERS if function else 0):
-        yield f"scaling must hold {wanted} numbers, not {len(scaling)}"
+    elif len(scaling) != (wanted := FUNCTIONS[function].numbers):
+        yield f"scaling must hold {counted(wanted, 'number')} for {function}, not {len(scaling)}"
+    elif FUNCTIONS[function].chooses and not 1 <= scaling[0] <= elements:
+        yield f"scaling must choose from 1 to {elements} for {function}, not {scaling[0]}"
+
+
+def host_function_faults(tensor: HostTensor, channels: int) -> Iterator[str]:
+    """What is wrong with what the host computes of ``channels`` at a time, if it computes anything."""
+    if tensor.function:
+        yield from function_faults(tensor.function, tensor.scaling, channels)
+        if tensor.function in FUNCTIONS and FUNCTIONS[tensor.function].places and (tensor.lookup or tensor.scale):
+            yield f"lookup and scale must not be given for {tensor.function}, which makes places"
+    elif tensor.scaling:
+        yield f"scaling must hold no numbers without a function, not {len(tensor.scaling)}"

@@ -71,7 +71,9 @@ def received(tensor: HostTensor, values: Array) -> Array:
         entries = np.array(tensor.lookup, np.int32)[np.ascontiguousarray(values).view(np.uint8)]
         values = entries if tensor.scale else entries.astype(tensor.dtype)
     array = model_array(values, canonical(tensor.shape, tensor.axes), tensor.axes)
-    return Dequantise(tensor.scale, tensor.zero_point).evaluate([array]) if tensor.scale else array
+    if tensor.scale:
+        return Dequantise(tensor.scale, tensor.zero_point).evaluate([array])
+    return array.astype(tensor.dtype, copy=False)  # places come in 32 bits
 
 
 def canonical(shape: Sequence[int], axes: Sequence[int]) -> list[int]:

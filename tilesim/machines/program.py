@@ -17,7 +17,7 @@ from tilesim.printable import html_table, printable
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")
 
-NO_LOOKUP: tuple[int, ...] = ()
+NO_NUMBERS: tuple[int, ...] = ()
 
 
 class Instruction(Protocol):
@@ -64,7 +64,9 @@ class HostTensor:
     scale = 0.0
     zero_point = 0
     rounding = "even"
-    lookup = NO_LOOKUP
+    function = ""
+    scaling = NO_NUMBERS
+    lookup = NO_NUMBERS
 
     @property
     def carried(self) -> np.dtype[Any]:

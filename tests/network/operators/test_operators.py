@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.requantise import float_bits, requantise, saturate
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import (
+    ArgMax,
     AveragePool,
     Convolution,
     DepthwiseConvolution,
@@ -18,6 +19,7 @@ from tilesim.network.operators import (
     Padding,
     Quantise,
     Rescale,
+    TopK,
 )
 
 CLAMP = (-128, 127)
@@ -89,6 +91,16 @@ def test_pools() -> None:
     scaled = AveragePool((2, 2), (2, 2), Padding(), True, -3, 7, "float", (0.5, 0.25), CLAMP)
     assert scaled.scaling(4) == (int(float_bits(0.5)[0]), 0)
     assert scaled.evaluate([np.full((1, 2, 2, 1), 5, np.int8)]).item() == 16 + 7
+
+
+def test_choices_are_along_the_last_axis() -> None:
+    x = np.array([[[[1, 5, 5], [9, -3, 9]]]], np.int8)
+    assert ArgMax(np.dtype(np.int64)).evaluate([x]).tolist() == [[[1, 0]]]
+    kept = ArgMax(np.dtype(np.int32), keeps=True).evaluate([x])
+    assert (kept.shape, kept.dtype) == ((1, 1, 2, 1), np.int32)
+    assert TopK(2).evaluate([x]).tolist() == [[[[5, 5], [9, 9]]]]
+    places = TopK(2, np.dtype(np.int64)).evaluate([x])
+    assert (places.tolist(), places.dtype) == ([[[[1, 2], [0, 2]]]], np.int64)
 
 
 def test_host_operators() -> None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
+from onnx import TensorProto, helper
 
 from scripts.differentials.case import Case
 from scripts.differentials.onnx_runtime import reference
@@ -193,6 +195,56 @@ REFUSED: list[tuple[Callable[[Sketch], Value], str]] = [
 def test_what_is_not_defined_or_not_there_is_refused(draw: Callable[[Sketch], Value], words: str, s: Sketch) -> None:
     (fault,) = faults(case(s, draw(s)))
     assert words in fault
+
+
+def chosen(s: Sketch, kind: str, *more: str, source: str = "", **attributes: Any) -> Case:
+    """A choice among the channels of a map, with its places as the output."""
+    names = ["values", "places"] if kind == "TopK" else ["places"]
+    s.nodes.append(helper.make_node(kind, [source or s.reals(given(s)), *more], names, **attributes))
+    result = helper.make_tensor_value_info("places", TensorProto.INT64, ["n", "c", "h", "w"])
+    return Case("onnx/corner", 0, ".onnx", *s.written([result]))
+
+
+def number(s: Sketch, k: Any) -> str:
+    return s.constant("k", np.array(k, np.int64))
+
+
+CHOSEN: list[tuple[Callable[[Sketch], Case], str]] = [
+    (lambda s: chosen(s, "ArgMax", axis=0), "axis must be that of the channels, not 0"),
+    (lambda s: chosen(s, "ArgMax", axis=-1), "axis must be that of the channels, not -1"),
+    (
+        lambda s: chosen(s, "ArgMax", axis=1, select_last_index=1),
+        "must choose the first of equal elements, not the last",
+    ),
+    (lambda s: chosen(s, "TopK", number(s, [3]), axis=1), "its k must be a whole number from 1 to 2, not [3]"),
+    (lambda s: chosen(s, "TopK", number(s, [0]), axis=1), "its k must be a whole number from 1 to 2, not [0]"),
+    (
+        lambda s: chosen(s, "TopK", number(s, [1]), axis=1, largest=0),
+        "must give the largest elements, the largest first",
+    ),
+    (
+        lambda s: chosen(s, "TopK", number(s, [1]), axis=1, sorted=0),
+        "must give the largest elements, the largest first",
+    ),
+    (
+        lambda s: chosen(s, "ArgMax", source=after(s, "LeakyRelu", s.reals(given(s))), axis=1),
+        "must come from a DequantizeLinear, or be integers that are computed",
+    ),
+]
+
+
+@pytest.mark.parametrize(("draw", "words"), CHOSEN)
+def test_a_choice_that_is_another_is_refused(draw: Callable[[Sketch], Case], words: str, s: Sketch) -> None:
+    (fault,) = faults(draw(s))
+    assert words in fault
+
+
+def test_places_are_no_operand(s: Sketch) -> None:
+    places = chosen(s, "ArgMax", axis=1)
+    s.nodes.append(helper.make_node("Flatten", ["places"], ["flat"]))
+    result = helper.make_tensor_value_info("flat", TensorProto.INT64, (1, 64))
+    (fault,) = faults(replace(places, model=s.written([result])[0]))
+    assert "places must be int8 or uint8, not int64" in fault
 
 
 def test_reals_beyond_float32_saturate_without_a_word(s: Sketch) -> None:

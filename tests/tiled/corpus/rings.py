@@ -6,12 +6,26 @@ from dataclasses import dataclass, field
 
 from tests.tiled.corpus.moves import bitmap, produced, rows_of, unit_bytes
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
+from tilesim.arithmetic.classify import bytes_made
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
 
 MOST_ROWS = 4
+MOST_CHOSEN = 80
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)
+
+
+def _function(elements: int, row_bytes: int) -> tuple[str, tuple[int, ...]]:
+    """What the classifier makes of so many elements, and its scaling. Of few elements the places may take several rows;
+    of many it is mostly a softmax, of whose rows some wait.
+    """
+    many = elements > row_bytes
+    function = ("softmax", "argmax", "top_k_values", "top_k_indices")[elements % 4]
+    if function == "softmax" or (many and elements % 16 > 3):
+        return "softmax", SOFTMAX
+    k = 3 if many else (1, 2, 7, elements if elements <= MOST_CHOSEN else 4)[elements // 4 % 4]
+    return function, () if function == "argmax" else (min(k, elements),)
 
 
 @dataclass(frozen=True)
@@ -208,9 +222,11 @@ class Ring:
         elements = random.randint(1, random.choice((1, 5)) * sketch.row)
         rows = -(-elements // sketch.row)
         turn = self._turn(master, self.classifier + 1, (), beyond=True)
-        sketch.emit(Classify(rows=rows, elements=elements, function="softmax", scaling=SOFTMAX))
+        function, scaling = _function(elements, sketch.row)
+        sketch.emit(Classify(rows=rows, elements=elements, function=function, scaling=scaling))
+        made = -(-bytes_made(function, elements, scaling) // sketch.row)
         if sketch.maybe(0.4):
-            self._outfeed(rows)
+            self._outfeed(made)
             self._send(master, 1 << self.classifier, rows, turn)
         else:
             self._send(master, 1 << self.classifier, rows, turn)
@@ -218,7 +234,7 @@ class Ring:
                 tiles = range(sketch.tiles)
                 sketch.fence(tiles, (Engine.TENSOR, Engine.WIDE_TO_NARROW), 1)
                 sketch.scalar_fence(sketch.fenced)
-            self._outfeed(rows)
+            self._outfeed(made)
         self._note(master, self.sink + 1, (), beyond=True)
         if not sketch.unruly:
             self.barrier()

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.programs import program
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.isa.checks.tensors import output_faults
+from tilesim.tiled.isa.checks.tensors import input_faults, output_faults
 from tilesim.tiled.isa.model.program import Block, HostTensor
 from tilesim.tiled.run.host_driver import output_array, rows_of_inputs
 
@@ -126,10 +126,44 @@ def test_the_host_finishes_an_output() -> None:
             {"function": "softmx"},
             "function must be a function of the classifier, not 'softmx'; did you mean 'softmax'?",
         ),
-        ({"function": "softmax"}, "scaling must hold 5 numbers, not 0"),
+        ({"function": "softmax"}, "scaling must hold 5 numbers for softmax, not 0"),
+        ({"scaling": (1,)}, "scaling must hold no numbers without a function, not 1"),
+        ({"function": "top_k_values", "scaling": (5,)}, "scaling must choose from 1 to 4 for top_k_values, not 5"),
+        ({"function": "argmax"}, "dtype must be int32, or int64, or float32 with a scale, not int8 with the scale 0.0"),
+        ({"function": "argmax"}, "extent must be that of a map of 4 elements, not (1, 1, 1)"),
+        ({"function": "argmax", "scale": 0.5}, "lookup and scale must not be given for argmax, which makes places"),
         ({"lookup": (200,) * 256}, "dtype must be uint8, or float32 with a scale, not int8 with the scale 0.0"),
     ],
 )
 def test_steps_without_a_meaning_are_faults(steps: dict[str, Any], fault: str) -> None:
     tensor = HostTensor("t", 0, "int8", (1, 4), (0, 1), "i8", (1, 1, 4), (block((0, 0, 0), (1, 1, 4)),), **steps)
     assert fault in list(output_faults(tensor, ROW))
+
+
+def test_the_host_chooses_from_the_channels_of_each_pixel() -> None:
+    data = np.zeros((1, ROW), np.uint8)
+    data[0, :8] = [1, 7, 7, 0, 250, 3, 2, 3]
+    tensor = HostTensor("t", 0, "int64", (1, 1, 2), (0, 1, 2), "i8", (1, 2, 4), (block((0, 0, 0), (1, 2, 4)),))
+    places = output_array(replace(tensor, function="argmax"), data)
+    assert (places.tolist(), places.dtype) == ([[[1, 1]]], np.int64)
+    largest = replace(
+        tensor, function="top_k_values", scaling=(2,), dtype="int8", shape=(1, 1, 2, 2), axes=(0, 1, 2, 3)
+    )
+    assert not list(output_faults(largest, ROW))
+    assert output_array(largest, data).tolist() == [[[[7, 7], [3, 3]]]]
+
+
+def test_places_come_in_four_bytes() -> None:
+    reply = HostTensor("t", 0, "int64", (1, 3), (0, 1), "i32", (1, 1, 3), (Block((0, 0, 0), (1, 1, 3), 12, 1),))
+    assert not list(output_faults(reply, ROW))
+    data = np.zeros((2, ROW), np.uint8)
+    data[:, :12] = np.array([[1, 300, 70000], [2, 0, 5]], "<i4").view(np.uint8)
+    found = output_array(reply, data)
+    assert (found.tolist(), found.dtype) == ([[1, 300, 70000], [2, 0, 5]], np.int64)
+    for steps in ({"lookup": (1,) * 256}, {"function": "argmax"}, {"scale": 0.5}):
+        fault = "function, lookup and scale must not be given for places, which the host takes as they are"
+        assert fault in list(output_faults(replace(reply, **steps), ROW))
+    (fault,) = input_faults(reply, ROW)
+    assert fault.startswith("element must be a type, not 'i32'")
+    tight = replace(reply, blocks=(Block((0, 0, 0), (1, 1, 3), 3, 1),))
+    assert list(output_faults(tight, ROW)) == ["block 0: pixel_bytes must hold the 3 channels, not 3"]

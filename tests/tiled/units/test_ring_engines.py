@@ -211,6 +211,30 @@ def test_the_classifier_works_an_element_a_cycle_then_sends_a_row_a_cycle() -> N
     assert not found[:, 300:].any()
 
 
+@pytest.mark.parametrize(
+    ("function", "scaling", "passes", "replied"),
+    [("argmax", (), 1, 1), ("top_k_values", (70,), 70, 1), ("top_k_indices", (70,), 70, 2)],
+)
+def test_the_classifier_chooses_in_as_many_passes_as_it_chooses_elements(
+    function: str, scaling: tuple[int, ...], passes: int, replied: int
+) -> None:
+    bench = Bench(chip_of(classifier={"cycles_per_element": 2}), samples=2)
+    rows = random_rows(bench, 2, 2)
+    op = Classify(rows=2, elements=300, function=function, scaling=scaling, label="choice")
+    queue(bench, bench.chip.classifier.buffer, op)
+    queue(bench, bench.chip.outfeed.buffer, Outfeed(output=0, rows=replied))
+    send(bench, rows, CLASSIFIER, 10)
+    bench.clock.run()
+    last_in = 13
+    assert bench.spans("ring.link2") == [(last_in + 1 + 600 * passes, replied, "busy", "choice")]
+    x = np.concatenate(rows, axis=1)[:, :300].view(np.int8).astype(int)
+    order = np.argsort(-x, axis=1, kind="stable")[:, :passes]
+    made = np.take_along_axis(x, order, axis=1).astype(np.int8) if function == "top_k_values" else order.astype("<i4")
+    expected, found = made.view(np.uint8), bench.chip.host_outfeed.output(0)
+    assert np.array_equal(found[:, : expected.shape[1]], expected)
+    assert not found[:, expected.shape[1] :].any()
+
+
 @pytest.mark.parametrize(("elements", "each"), [(700, 300), (600, 300), (30, 10), (256, 256), (5, 9)])
 def test_the_classifier_gathers_what_begins_anew_with_each_sender(elements: int, each: int) -> None:
     """Each sender's elements begin on a row of its own; the results are one vector."""

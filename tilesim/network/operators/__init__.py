@@ -1,6 +1,7 @@
 """Golden operators, one a file: exact arithmetic on whole canonical arrays."""
 
 from tilesim.network.operators.add import Add as Add
+from tilesim.network.operators.arg_max import ArgMax as ArgMax
 from tilesim.network.operators.average_pool import AveragePool as AveragePool
 from tilesim.network.operators.concatenation import Concatenation as Concatenation
 from tilesim.network.operators.convolution import Convolution as Convolution
@@ -22,5 +23,6 @@ from tilesim.network.operators.softmax import Softmax as Softmax
 from tilesim.network.operators.strided_slice import StridedSlice as StridedSlice
 from tilesim.network.operators.subtract import Subtract as Subtract
 from tilesim.network.operators.table import Table as Table
+from tilesim.network.operators.top_k import TopK as TopK
 from tilesim.network.operators.transpose_convolution import TransposeConvolution as TransposeConvolution
 from tilesim.network.operators.windows import Padding as Padding

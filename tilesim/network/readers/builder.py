@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from tilesim.budgets import LARGEST_CONSTANTS_BYTES, MOST_CHANNELS
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Network, Node, Operator, Quantisation, Tensor
+from tilesim.network.operators.top_k import TopK
 from tilesim.network.operators.windows import Padding, output_size
 from tilesim.network.readers.fault import wrong_type
 from tilesim.units import format_bytes
@@ -60,10 +61,15 @@ class NetworkBuilder:
         self.tensors[index] = Tensor(index, name, data.dtype, data.shape, data=data)
         return index
 
-    def between(self, name: str, operator: Operator, source: int, known: Quantisation) -> int:
-        """Add a node that the file does not hold, which gives the tensor ``source`` another quantisation."""
-        index = self._free_index()
-        self.tensors[index] = replace(self.tensors[source], index=index, name=name, quantisation=known, data=None)
+    def between(
+        self, name: str, operator: Operator, source: int, known: Quantisation, shape: tuple[int, ...] = ()
+    ) -> int:
+        """Add a node that the file does not hold, which gives the tensor ``source`` another quantisation, or ``shape``
+        of as many axes.
+        """
+        index, like = self._free_index(), self.tensors[source]
+        made = replace(like, index=index, name=name, quantisation=known, data=None, shape=shape or like.shape)
+        self.tensors[index] = made
         self.nodes.append(Node(name, operator, (source,), index))
         return index
 
@@ -102,10 +108,12 @@ class NetworkBuilder:
         return tensor.data, scales, tensor.quantisation.zero_point
 
     def network(self, name: str, inputs: tuple[int, ...], outputs: tuple[int, ...]) -> Network:
-        """The finished network, with only the tensors that it uses."""
-        used = {*inputs, *outputs, *(i for node in self.nodes for i in (*node.inputs, node.output))}
+        """The finished network, with only the tensors that it uses, and of a TopK only what is wanted."""
+        wanted = {*outputs, *(i for node in self.nodes for i in node.inputs)}
+        nodes = tuple(node for node in self.nodes if node.output in wanted or not isinstance(node.operator, TopK))
+        used = {*inputs, *outputs, *(i for node in nodes for i in (*node.inputs, node.output))}
         tensors = {index: self.tensors[index] for index in sorted(used)}
-        return Network(name, tensors, tuple(self.nodes), inputs, outputs)
+        return Network(name, tensors, nodes, inputs, outputs)
 
 
 def must_be_bearable(constant_bytes: int) -> None:

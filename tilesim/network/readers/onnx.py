@@ -27,8 +27,9 @@ from tilesim.files import read_bytes
 from tilesim.network.graph import Network, Quantisation, titled
 from tilesim.network.operators import Dequantise, Quantise
 from tilesim.network.readers import name_of, onnx_graph
-from tilesim.network.readers.builder import Built
-from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model
+from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built
+from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
+from tilesim.network.readers.onnx_choices import CHOICES
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Pending, attribute
@@ -36,7 +37,7 @@ from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
-_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *REAL, *INTEGER}
+_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *CHOICES, *REAL, *INTEGER}
 _DOMAINS = {"", "ai.onnx", "com.microsoft"}
 
 
@@ -151,6 +152,9 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
+    if node.op_type in CHOICES:
+        CHOICES[node.op_type](graph, node)
+        return
     if not node.output or not node.output[0] or any(node.output[1:]):
         raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
     output = node.output[0]
@@ -177,6 +181,8 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
         raise ModelError(f"must have at least {fewest} inputs, not {len(present)}")
     if node.op_type in MOVERS and isinstance(value := graph.value(node.input[0]), Integers):
         tensor = graph.builder.tensors[value.index]
+        if tensor.dtype not in ACTIVATION_DTYPES:
+            raise wrong_type(f"{tensor.title} must be int8 or uint8", tensor.dtype.name)
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
         operand = Dequantised(tensor.name, tensor.index, None, tensor.dtype, known)
         graph.emit(node.output[0], read(graph, node, [operand]), onnx_graph.target(tensor.dtype, known))

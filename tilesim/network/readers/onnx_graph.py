@@ -34,7 +34,7 @@ class Constant:
 
 @dataclass(frozen=True)
 class Integers:
-    """An int8 or uint8 tensor of the network."""
+    """A tensor of the network, int8 or uint8, or int64 places in another one."""
 
     index: int
 
@@ -266,6 +266,15 @@ class Graph:
             return False
         self.values[name] = Integers(self._tensor(name, wanted.dtype, _canonical(model_shape), wanted.quantisation))
         return True
+
+    def add_integers(self, name: str, built: Built, dtype: np.dtype[Any], known: Quantisation | None = None) -> int:
+        """Add a node that makes ``name``, integers of which no operator asks what they stand for unless that is
+        ``known``.
+        """
+        index = self._tensor(name, dtype, built.shape, known)
+        self.builder.nodes.append(Node(self.node_names.pop(name, name), built.operator, built.inputs, index))
+        self.values[name] = Integers(index)
+        return index
 
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""

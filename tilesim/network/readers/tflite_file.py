@@ -36,6 +36,7 @@ _DILATIONS = ("DilationWFactor", "DilationHFactor")
 
 OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ADD": ("AddOptions", ("FusedActivationFunction", "PotScaleInt16")),
+    "ARG_MAX": ("ArgMaxOptions", ("OutputType",)),
     "AVERAGE_POOL_2D": _POOL,
     "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
     "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS, "QuantizedBiasType")),

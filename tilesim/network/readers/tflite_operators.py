@@ -30,6 +30,7 @@ from tilesim.network.readers.builder import (
     sliding_window,
 )
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
+from tilesim.network.readers.tflite_choices import arg_max, top_k
 from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_nearest, split
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
@@ -221,6 +222,7 @@ OperatorReader: TypeAlias = Callable[[NetworkBuilder, FileOperator], Built | tup
 
 READERS: Mapping[str, OperatorReader] = {
     "ADD": add,
+    "ARG_MAX": arg_max,
     "AVERAGE_POOL_2D": average_pool,
     "CONCATENATION": concatenation,
     "CONV_2D": convolution,
@@ -248,4 +250,5 @@ READERS: Mapping[str, OperatorReader] = {
     "SUB": subtract,
     "TANH": tanh,
     "TRANSPOSE_CONV": transpose_convolution,
+    "TOPK_V2": top_k,
 }

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
-from tilesim.arithmetic.classify import SOFTMAX_FUNCTIONS, classify_scaling
+from tilesim.lowering.classifying import function_of
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.rotating.compiler.call import Placed
 from tilesim.rotating.compiler.plan import RowOutput
@@ -27,13 +27,11 @@ from tilesim.rotating.topology import RAW_ROWS
 
 
 def host_tensor(end: NetworkInput | RowOutput, layout: Layout) -> HostTensor:
-    """How the host presents an input, or takes an output, of which it may compute a softmax and look that up."""
+    """How the host presents an input, or takes an output, of which it may compute a function and look that up."""
     tensor = HostTensor(**host_fields(end), element=end.stored.dtype.name, layout=layout)
-    if not isinstance(end, RowOutput) or end.softmax is None:
+    if not isinstance(end, RowOutput) or end.classifying is None:
         return tensor
-    op = end.softmax
-    function = SOFTMAX_FUNCTIONS[op.rule]
-    scaling = classify_scaling(function, (op.input_scale, op.output_scale), op.output_zero_point, op.clamp)
+    function, scaling = function_of(end.classifying)
     return replace(tensor, function=function, scaling=scaling, lookup=end.lookup)
 
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.classifying import CLASSIFYING, Classifying
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_pads, network_inputs
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest, Softmax
+from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest
 from tilesim.rotating.compiler.lower.operators import node_faults
 from tilesim.rotating.compiler.task import ALONE, PAIRS, WEIGHTED, MapShape, Task, map_shape, operand_indices
 from tilesim.rotating.topology import Topology
@@ -18,11 +19,11 @@ from tilesim.rotating.topology import Topology
 
 @dataclass(frozen=True)
 class RowOutput(NetworkOutput):
-    """``softmax``: what the host makes of the values, which it then replaces by the entries of ``lookup`` that they
+    """``classifying``: what the host makes of the values, which it then replaces by the entries of ``lookup`` that they
     count.
     """
 
-    softmax: Softmax | None = None
+    classifying: Classifying | None = None
     lookup: tuple[int, ...] = ()
 
 
@@ -40,7 +41,7 @@ def plan_operators(network: Network, topology: Topology) -> RowPlan:
     inputs, at_host = network_inputs(network)
     sinks, behind = _sinks(network)
     nodes = {layer: node for layer, node in absorb_pads(network).items() if layer not in at_host | behind}
-    shaped = {sink.stored.index for sink in sinks if sink.softmax}
+    shaped = {sink.stored.index for sink in sinks if sink.classifying}
     root = {node.output: node.inputs[0] for node in nodes.values() if _is_view(network, nodes, node, shaped)}
     nodes = {layer: node for layer, node in nodes.items() if node.output not in root}
     plan = RowPlan(network, nodes, root, inputs, ())
@@ -50,8 +51,8 @@ def plan_operators(network: Network, topology: Topology) -> RowPlan:
     return plan
 
 
-TAIL = (Dequantise, ALONE, Softmax)
-"""What the host does at an output, the last first; it looks nothing up but what a softmax has made."""
+TAIL = (Dequantise, ALONE, CLASSIFYING)
+"""What the host does at an output, the last first; it looks nothing up but what a softmax or a choice has made."""
 
 
 def _sinks(network: Network) -> tuple[list[RowOutput], set[int]]:
@@ -70,7 +71,7 @@ def _tail(network: Network, index: int) -> dict[int, Node]:
         if made is not None and isinstance(made[1].operator, kinds) and _only(network, index, tail):
             tail[made[0]] = made[1]
             index = made[1].inputs[0]
-    if any(isinstance(node.operator, Softmax) for node in tail.values()):
+    if any(isinstance(node.operator, CLASSIFYING) for node in tail.values()):
         return tail
     return {layer: node for layer, node in tail.items() if isinstance(node.operator, Dequantise)}
 
@@ -87,8 +88,8 @@ def _sink(network: Network, index: int, tail: Mapping[int, Node]) -> RowOutput:
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
             sink = replace(sink, stored=source, dequantise=op)
-        elif isinstance(op, Softmax):
-            sink = replace(sink, stored=source, softmax=op)
+        elif isinstance(op, CLASSIFYING):
+            sink = replace(sink, stored=source, classifying=op)
         else:
             entries = op.evaluate([np.arange(256, dtype=np.uint8).view(source.dtype)])
             sink = replace(sink, stored=source, lookup=tuple(entries.tolist()))

@@ -84,7 +84,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
             _exchange(builder, call.makes, network.tensors[call.node.output])
         _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
-    for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].softmax is not None):
+    for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].classifying is not None):
         drain(builder, number, sink, wide.staging[f"out{number}"].address)
     tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from tilesim.network.graph import Network, Node, Operator
-from tilesim.network.operators import Convolution, Dequantise, FullyConnected, Quantise, Reshape, Softmax
+from tilesim.network.operators import ArgMax, Convolution, Dequantise, FullyConnected, Quantise, Reshape, Softmax, TopK
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.lower import convolution, copy, elementwise, pool
 from tilesim.tiled.compiler.traits import Fields, TileTraits
@@ -17,7 +17,7 @@ OPERATORS: Mapping[type[Any], TileTraits] = {
     **elementwise.OPERATORS,
     **pool.OPERATORS,
 }
-ELSEWHERE = (Quantise, Dequantise, Reshape, Softmax)
+ELSEWHERE = (Quantise, Dequantise, Reshape, Softmax, ArgMax, TopK)
 """What the host or the classifier does, or nobody needs to."""
 
 

@@ -11,8 +11,10 @@ import numpy as np
 
 from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
+from tilesim.lowering.classifying import CHOICES, CLASSIFYING, Classifying
 from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
 from tilesim.network.graph import Network, Node, Tensor
+from tilesim.network.operators.arg_max import ArgMax
 from tilesim.network.operators.dequantise import Dequantise
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.rescale import Rescale
@@ -25,20 +27,20 @@ from tilesim.tiled.compiler.operators import OPERATORS
 BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
-LEAVING = {"softmax", "dequantise", "output"}
-"""What gets a vector as whole rows."""
+LEAVING = {"dequantise", "output"}
+"""What gets a vector as whole rows, in any order."""
 
 
 @dataclass(frozen=True)
 class TileOutput(NetworkOutput):
-    """What the classifier and the host still do to what the tiles hold: a softmax (``at_host`` if it is one over a
-    map), a look-up, a dequantisation.
+    """What the classifier and the host still do to what the tiles hold: the classifier a softmax or a choice over a
+    vector, then the host one that is over a map or follows a softmax, a look-up, a dequantisation.
     """
 
-    softmax: Softmax | None = None
-    softmax_layer: int = -1
+    classifying: Classifying | None = None
+    classifier_layer: int = -1
     lookup: tuple[int, ...] = ()
-    at_host: Softmax | None = None
+    at_host: Classifying | None = None
 
     @property
     def elements(self) -> int:
@@ -59,7 +61,7 @@ class TilePlan(OperatorPlan[TileOutput]):
         """Where a layer runs, as :class:`~tilesim.tiled.isa.model.program.Layer` has it."""
         if layer in self.nodes:
             return "tiles"
-        if any(layer == sink.softmax_layer for sink in self.sinks):
+        if any(layer == sink.classifier_layer for sink in self.sinks):
             return "classifier"
         return "nowhere" if isinstance(self.network.nodes[layer].operator, Reshape | Pad) else "host"
 
@@ -97,23 +99,35 @@ def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
 
 
-TAIL = ((Dequantise,), (Rescale, Table), (Softmax,))
+TAIL = ((Dequantise,), (Rescale, Table), CHOICES, (Softmax,))
 """What the classifier and the host can do on the way out, from the output backwards."""
 
 
 def _tail(network: Network, output: int) -> dict[int, Node]:
     """The nodes at an output that need not run on the tiles, from the last one backwards; a look-up that follows no
-    softmax is none of them.
+    softmax or choice is none of them, nor is a softmax over a map before a choice, as the host makes one of them only.
     """
     makers = {node.output: (layer, node) for layer, node in enumerate(network.nodes)}
     tail: dict[int, Node] = {}
     for kinds in TAIL:
-        if output in makers and isinstance(makers[output][1].operator, kinds):
-            layer, node = makers[output]
-            tail[layer], output = node, node.inputs[0]
-    if any(isinstance(node.operator, Softmax) for node in tail.values()):
+        if output not in makers or not isinstance(makers[output][1].operator, kinds):
+            continue
+        layer, node = makers[output]
+        if _chooses(tail) and _over_map(network, node):
+            break
+        tail[layer], output = node, node.inputs[0]
+    if any(isinstance(node.operator, CLASSIFYING) for node in tail.values()):
         return tail
     return {layer: node for layer, node in tail.items() if isinstance(node.operator, Dequantise)}
+
+
+def _chooses(tail: dict[int, Node]) -> bool:
+    return any(isinstance(node.operator, CHOICES) for node in tail.values())
+
+
+def _over_map(network: Network, node: Node) -> bool:
+    """Whether it works on each pixel of several by itself."""
+    return MapShape.of(network.tensors[node.inputs[0]].shape).pixels > 1
 
 
 def _finishing(network: Network) -> set[int]:
@@ -135,13 +149,17 @@ def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
             output = replace(output, dequantise=op)
-        elif isinstance(op, Softmax) and MapShape.of(source.shape).pixels > 1:
+        elif isinstance(op, CLASSIFYING) and (_over_map(network, node) or _follows_softmax(tail, op)):
             output = replace(output, at_host=op)
-        elif isinstance(op, Softmax):
-            output = replace(output, softmax=op, softmax_layer=layer)
+        elif isinstance(op, CLASSIFYING):
+            output = replace(output, classifying=op, classifier_layer=layer)
         else:
             output = replace(output, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
     return output
+
+
+def _follows_softmax(tail: list[tuple[int, Node]], op: Classifying) -> bool:
+    return isinstance(op, CHOICES) and any(isinstance(node.operator, Softmax) for _, node in tail)
 
 
 def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
@@ -172,7 +190,11 @@ def _input_faults(network: Network, inputs: Sequence[NetworkInput]) -> list[str]
 def _shape_faults(network: Network) -> list[str]:
     """A map is (1, height, width, channels), a vector (1, n)."""
     fixed = {index for index, tensor in network.tensors.items() if tensor.data is not None}
-    made = [(network.tensors[node.output], f"node {node.title} ({node.kind})") for node in network.nodes]
+    made = [
+        (network.tensors[node.output], f"node {node.title} ({node.kind})")
+        for node in network.nodes
+        if not isinstance(node.operator, ArgMax)  # which may make places without channels
+    ]
     given = [(network.tensors[index], f"input {network.tensors[index].title}") for index in network.inputs]
     return [
         f"{network.name}: {who} must make one map (1, height, width, channels) or one vector (1, n), not {tensor.shape}"

@@ -8,7 +8,8 @@ from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
-from tilesim.arithmetic.classify import SOFTMAX_FUNCTIONS, classify_scaling
+from tilesim.arithmetic.classify import FUNCTIONS, bytes_made, elements_made
+from tilesim.lowering.classifying import Classifying, function_of
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name
@@ -18,7 +19,7 @@ from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
-from tilesim.tiled.isa.model.program import Block, HostTensor
+from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor
 
 
 def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
@@ -112,30 +113,35 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
         },
     )
     sent = sum(rows_for(parts[tile], row_bytes) for tile in owners)
-    softmax = None if sink.softmax is None else _classify(sink, sink.softmax, sent, map_.block, f"{label}.softmax")
-    leaving = sent if softmax is None else -(-softmax.elements // row_bytes)
+    classify = None if sink.classifying is None else _classify(sink, sink.classifying, sent, map_.block, label)
+    leaving = sent if classify is None else _reply_rows(classify, row_bytes)
     builder.rest.append(isa.Outfeed(output=number, rows=leaving, label=f"{label}.receive"))
-    if softmax is not None:
-        builder.rest.append(softmax)
-    to = 1 << (tiles if softmax is not None else tiles + 1)
+    if classify is not None:
+        builder.rest.append(classify)
+    to = 1 << (tiles if classify is not None else tiles + 1)
     for tile in owners:
         wait = (builder.count(tile, Flag.NARROW_TO_WIDE), *builder.turn(tile))
         builder.write(f"{label}.send{tile}", {tile: isa.RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
         builder.send(tile, to)
 
 
-def _classify(sink: TileOutput, softmax: Softmax, rows: int, block: int, label: str) -> isa.Classify:
+def _reply_rows(op: isa.Classify, row_bytes: int) -> int:
+    return -(-bytes_made(op.function, op.elements, op.scaling) // row_bytes)
+
+
+def _classify(sink: TileOutput, op: Classifying, rows: int, block: int, label: str) -> isa.Classify:
     kind = element_type(sink.stored.dtype)
+    function, scaling = function_of(op)
     return isa.Classify(
         rows=rows,
         elements=sink.elements,
         elements_per_sender=block,
-        function=SOFTMAX_FUNCTIONS[softmax.rule],
-        scaling=_softmax_scaling(softmax),
+        function=function,
+        scaling=scaling,
         input_type=kind,
         output_type=kind,
-        layer=sink.softmax_layer,
-        label=label,
+        layer=sink.classifier_layer,
+        label=f"{label}.{'softmax' if isinstance(op, Softmax) else function}",
     )
 
 
@@ -150,31 +156,25 @@ def host_input(builder: ProgramBuilder, source: NetworkInput) -> HostTensor:
 def host_output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:
     """A network output as the host gets it: from the tiles, or from the classifier one vector from its first row on."""
     map_, row_bytes = builder.placement.maps[map_name(sink.stored.index)], builder.topology.wide_memory.row_bytes
-    channels, function = map_.shape.channels, sink.at_host
-    reply = Block((0, 0, 0), (1, 1, channels), channels, -(-channels // row_bytes))
-    return _host_tensor(
-        sink,
-        map_.shape,
-        blocks_of(map_, row_bytes) if sink.softmax is None else (reply,),
-        lookup=sink.lookup,
-        function=SOFTMAX_FUNCTIONS[function.rule] if function else "",
-        scaling=_softmax_scaling(function) if function else (),
-    )
+    function, scaling = ("", ()) if sink.at_host is None else function_of(sink.at_host)
+    conversion = {"lookup": sink.lookup, "function": function, "scaling": scaling}
+    if sink.classifying is None:
+        return _host_tensor(sink, map_.shape, blocks_of(map_, row_bytes), **conversion)
+    return _replied(sink, sink.classifying, row_bytes, **conversion)
 
 
-def _softmax_scaling(softmax: Softmax) -> tuple[int, ...]:
-    """What the classifier or the host needs to know of a softmax."""
-    scales = softmax.input_scale, softmax.output_scale
-    return classify_scaling(SOFTMAX_FUNCTIONS[softmax.rule], scales, softmax.output_zero_point, softmax.clamp)
+def _replied(sink: TileOutput, op: Classifying, row_bytes: int, **conversion: Any) -> HostTensor:
+    """A network output as the classifier sends it."""
+    function, scaling = function_of(op)
+    count, size = elements_made(function, sink.elements, scaling), bytes_made(function, sink.elements, scaling)
+    if FUNCTIONS[function].places:
+        conversion["element"] = PLACES
+    block = Block((0, 0, 0), (1, 1, count), size, -(-size // row_bytes))
+    return _host_tensor(sink, MapShape(1, 1, count), (block,), **conversion)
 
 
 def _host_tensor(
     end: NetworkInput | TileOutput, shape: MapShape, blocks: tuple[Block, ...], **conversion: Any
 ) -> HostTensor:
-    return HostTensor(
-        **host_fields(end),
-        element=str(element_type(end.stored.dtype)),
-        extent=(shape.height, shape.width, shape.channels),
-        blocks=blocks,
-        **conversion,
-    )
+    own = {"element": str(element_type(end.stored.dtype)), **host_fields(end), **conversion}
+    return HostTensor(extent=(shape.height, shape.width, shape.channels), blocks=blocks, **own)

@@ -29,7 +29,8 @@ def output_array(tensor: HostTensor, data: Bytes) -> Array:
     whole = np.empty((len(data), *tensor.extent), tensor.carried)
     row = 0
     for block in tensor.blocks:
-        whole[(slice(None), *block.place)] = _box(block, rows[:, row : row + block.rows]).view(whole.dtype)
+        box = _box(block, rows[:, row : row + block.rows], whole.itemsize)
+        whole[(slice(None), *block.place)] = box.view(whole.dtype)
         row += block.rows
     return received(tensor, classified(tensor.function, whole, tensor.scaling) if tensor.function else whole)
 
@@ -42,8 +43,8 @@ def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
         yield from rows.view(np.uint8).transpose(1, 0, 2)
 
 
-def _box(block: Block, rows: Array) -> Array:
-    """A view of the box (samples, *extent) in a block's ``rows``, (samples, rows, row bytes)."""
+def _box(block: Block, rows: Array, element_bytes: int = 1) -> Array:
+    """A view of the bytes of the box (samples, *extent) in a block's ``rows``, (samples, rows, row bytes)."""
     height, width, channels = block.extent
     pixels = rows.reshape(len(rows), -1)[:, : height * width * block.pixel_bytes]
-    return pixels.reshape(len(rows), height, width, block.pixel_bytes)[..., :channels]
+    return pixels.reshape(len(rows), height, width, block.pixel_bytes)[..., : channels * element_bytes]

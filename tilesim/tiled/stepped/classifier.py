@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.model.instructions import Classify, TileFence
@@ -15,11 +16,14 @@ from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.topology import Topology
 
+Array = NDArray[Any]
+
 
 class ClassifierTile(Thread):
     """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
-    Timing: elements * cycles_per_element cycles after the last row has come, then a row of results a cycle.
+    Timing: elements * cycles_per_element cycles after the last row has come, of top-k for each of the k, then a row of
+    results a cycle.
     """
 
     def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, stop: RingStop) -> None:
@@ -51,8 +55,9 @@ class ClassifierTile(Thread):
                 self._posted = True
                 yield FIFO
             self._posted = False
-            for _ in range(op.elements * self._topology.classifier.cycles_per_element):
-                yield BUSY
+            for _ in range(op.scaling[0] if op.function.startswith("top_k") else 1):
+                for _ in range(op.elements * self._topology.classifier.cycles_per_element):
+                    yield BUSY
             yield from self._reply(op)
 
     def _reply(self, op: Classify) -> Iterator[str]:
@@ -86,7 +91,18 @@ def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:
     rows_of_one = -(-elements // row_bytes)
     parts = [np.concatenate(rows[at : at + rows_of_one])[:elements] for at in range(0, len(rows), rows_of_one)]
     x = np.concatenate(parts)[: op.elements].view(DTYPES[op.input_type])
-    made = classified(op.function, x[None], op.scaling)
-    data = np.zeros(-(-op.elements // row_bytes) * row_bytes, np.uint8)
-    data[: op.elements] = made[0].astype(DTYPES[op.output_type]).view(np.uint8)
-    return list(data.reshape(-1, row_bytes))
+    if op.function in ("argmax", "top_k_indices", "top_k_values"):
+        made = chosen(op, x)
+    else:
+        made = classified(op.function, x[None], op.scaling)[0].astype(DTYPES[op.output_type]).tobytes()
+    data = made.ljust(-(-len(made) // row_bytes) * row_bytes, b"\0")
+    return list(np.frombuffer(data, np.uint8).reshape(-1, row_bytes))
+
+
+def chosen(op: Classify, x: Array) -> bytes:
+    """The largest elements or their places, by sorting: of equal ones the first comes first."""
+    count = 1 if op.function == "argmax" else op.scaling[0]
+    order = sorted(range(len(x)), key=lambda place: (-int(x[place]), place))[:count]
+    if op.function == "top_k_values":
+        return x[order].astype(DTYPES[op.output_type]).tobytes()
+    return b"".join(place.to_bytes(4, "little") for place in order)

@@ -14,7 +14,7 @@ from tilesim.tiled.isa.model.program import Block, HostTensor, Program
 from tilesim.tiled.stepped.memory import Bytes
 
 Array = NDArray[Any]
-ELEMENTS = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
+ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "i32": np.dtype("<i4")}
 
 
 def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
@@ -60,20 +60,20 @@ def output_array(tensor: HostTensor, rows: list[Bytes]) -> Array:
     """A model output from the rows that the host received."""
     whole = np.empty(tensor.extent, ELEMENTS[tensor.element])
     for block in tensor.blocks:
-        data = np.concatenate(rows[: block.rows]).view(whole.dtype)
+        data = np.concatenate(rows[: block.rows])
         rows = rows[block.rows :]
-        whole[block.place] = _pixels(block, data).reshape(block.extent)
+        whole[block.place] = _pixels(block, data, whole.itemsize).view(whole.dtype).reshape(block.extent)
     finished = _finished(tensor, whole)
     shape = [tensor.shape[tensor.axes.index(axis)] for axis in range(len(tensor.axes))]
     model = np.ascontiguousarray(finished.reshape(shape).transpose(tensor.axes))
     if not tensor.scale:
-        return model
+        return model.astype(tensor.dtype)
     return (model.astype(np.int32) - np.int32(tensor.zero_point)).astype(np.float32) * np.float32(tensor.scale)
 
 
-def _pixels(block: Block, data: Array) -> Array:
+def _pixels(block: Block, data: Bytes, element_bytes: int) -> Bytes:
     height, width, channels = block.extent
-    return np.stack([data[k * block.pixel_bytes :][:channels] for k in range(height * width)])
+    return np.stack([data[k * block.pixel_bytes :][: channels * element_bytes] for k in range(height * width)])
 
 
 def _finished(tensor: HostTensor, whole: Array) -> Array:

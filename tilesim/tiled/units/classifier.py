@@ -23,14 +23,17 @@ from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
 
 PER_ELEMENT = (Action.LOOKUP, Action.ADD_32, Action.MULTIPLY_32)
 """What an element costs: an exponential from a table, its share in the sum, and scaling by that. Assumption."""
+PER_COMPARISON = (Action.ADD_32,)
+"""What an element costs in each pass of a function that chooses: a comparison with the best so far. Assumption."""
 
 
 class ClassifierTile:
     """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
-    Timing: elements * cycles_per_element cycles after the last row has come, wherever in the rows they are, then a row
-    of results a cycle.
-    Source: US 19/025,090 [0057]; the rate is an assumption.
+    Timing: elements * passes * cycles_per_element cycles after the last row has come, wherever in the rows they are,
+    then a row of results a cycle. The k largest take k passes, each of which looks for the next; all else takes one.
+    Source: US 19/025,090 [0057], of which softmax is the example; the rate, the other functions and their passes are
+    assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop | BurstStop) -> None:
@@ -62,10 +65,11 @@ class ClassifierTile:
             op: Classify = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             yield from self.unit.begin(op.label)
             rows = yield from self._collect(op)
-            yield self._clock.timeout(op.elements * self._cycles_per_element)
+            looks = op.elements * classify.passes(op.function, op.scaling)
+            yield self._clock.timeout(looks * self._cycles_per_element)
             self.unit.spend(BUSY)
             yield from self._reply(op, classified(op, rows))
-            self.unit.act(dict.fromkeys(PER_ELEMENT, op.elements))
+            self.unit.act(dict.fromkeys(PER_ELEMENT if op.function in classify.SOFTMAXES else PER_COMPARISON, looks))
             if isinstance(self._stop, RingStop):
                 self._stop.poke()  # a row that waited for its end may go past now
 
@@ -113,8 +117,9 @@ def classified(op: Classify, rows: Bytes) -> Bytes:
     x = _elements(op, rows).view(ELEMENT_DTYPES[op.input_type])
     y = classify.classified(op.function, x, op.scaling)
     row_bytes = rows.shape[2]
-    out = np.zeros((len(rows), -(-op.elements // row_bytes) * row_bytes), np.uint8)
-    out[:, : op.elements] = y.astype(ELEMENT_DTYPES[op.output_type]).view(np.uint8)
+    y = y.astype(classify.type_made(op.function, ELEMENT_DTYPES[op.output_type])).view(np.uint8)
+    out = np.zeros((len(rows), -(-y.shape[1] // row_bytes) * row_bytes), np.uint8)
+    out[:, : y.shape[1]] = y
     return out
 
 

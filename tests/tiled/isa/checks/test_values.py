@@ -23,6 +23,16 @@ SUM = "sum: tensorop tiles=0x1 operation=sum nest=[x:4,lane:4] input=@0x0+x*4 ou
             "function must be a function of the",
         ),
         ("classify rows=1 elements=4 function=softmax", "scaling must hold 5 numbers for softmax, not 0"),
+        ("classify rows=1 elements=4 function=argmax scaling=1", "scaling must hold 0 numbers for argmax, not 1"),
+        ("classify rows=1 elements=4 function=top_k_values", "scaling must hold 1 number for top_k_values, not 0"),
+        (
+            "classify rows=1 elements=4 function=top_k_indices scaling=5",
+            "scaling must choose from 1 to 4 for top_k_indi",
+        ),
+        (
+            "classify rows=1 elements=4 function=top_k_indices scaling=0",
+            "scaling must choose from 1 to 4 for top_k_indi",
+        ),
     ],
 )
 def test_a_number_or_name_without_a_meaning_is_a_fault(run: str, fault: str) -> None:

@@ -6,8 +6,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from tilesim.lowering.arithmetic import arithmetic_faults
+from tilesim.lowering.classifying import CLASSIFYING
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Dequantise, Quantise, Softmax
+from tilesim.network.operators import Dequantise, Quantise
 from tilesim.rotating.compiler.call import Traits
 from tilesim.rotating.compiler.lower import convolution, depthwise, elementwise, pool, rewriting
 from tilesim.rotating.compiler.task import DTYPES, map_shape, operand_indices
@@ -25,7 +26,7 @@ OPERATORS: Mapping[type[Any], Traits] = {
 def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:
     """Why the chip can't run a node: sentences without their subject."""
     op, traits = node.operator, OPERATORS.get(type(node.operator))
-    if isinstance(op, Quantise | Dequantise | Softmax):
+    if isinstance(op, (Quantise, Dequantise, *CLASSIFYING)):
         yield "must stand at an input or an output of the network, not between layers"
         return
     if traits is None:

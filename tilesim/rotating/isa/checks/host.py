@@ -7,7 +7,16 @@ from math import prod
 
 import numpy as np
 
-from tilesim.machines.checks import MOST_HOST_BYTES, RANGES, conversion_faults, function_faults, shape_faults, twice
+from tilesim.arithmetic.classify import FUNCTIONS, elements_made
+from tilesim.machines.checks import (
+    MOST_HOST_BYTES,
+    PLACE_DTYPES,
+    RANGES,
+    conversion_faults,
+    host_function_faults,
+    shape_faults,
+    twice,
+)
 from tilesim.rotating.isa.checks.layouts import layout_faults
 from tilesim.rotating.isa.checks.moves import MOST_SCRATCHES
 from tilesim.rotating.isa.model.instructions import Instruction, Ram, ReadHostMemory, WriteHostMemory
@@ -111,27 +120,36 @@ def _host_faults(tensor: HostTensor, topology: Topology) -> Iterator[str]:
         return
     # the entries of a look-up may be of another type
     made = tensor.element if not tensor.lookup else tensor.dtype if tensor.dtype in RANGES else "int16"
-    yield from conversion_faults(tensor, list(BITS) if tensor.lookup else [tensor.element], RANGES[made])
+    dtypes = PLACE_DTYPES if _is_places(tensor) else list(BITS) if tensor.lookup else [tensor.element]
+    yield from conversion_faults(tensor, dtypes, RANGES[made])
     if tensor.lookup and BITS[tensor.element] != 8:
         yield f"element must be int8 or uint8 for a lookup, not {tensor.element}"
     if tensor.index < 0:
         yield f"index must be 0 or more, not {tensor.index}"
-    yield from function_faults(tensor.function, tensor.scaling)
-    yield from _map_faults(tensor, topology)
+    wrong = list(host_function_faults(tensor, tensor.layout.depth))
+    yield from wrong
+    depth = tensor.layout.depth
+    if tensor.function and not wrong:
+        depth = elements_made(tensor.function, depth, tensor.scaling)
+    yield from _map_faults(tensor, topology, depth)
 
 
-def _map_faults(tensor: HostTensor | TensorPlace, topology: Topology) -> Iterator[str]:
-    """A shape, and the layout of as many elements."""
+def _is_places(tensor: HostTensor) -> bool:
+    return tensor.function in FUNCTIONS and FUNCTIONS[tensor.function].places
+
+
+def _map_faults(tensor: HostTensor | TensorPlace, topology: Topology, depth: int) -> Iterator[str]:
+    """A shape, and the layout of as many elements, of which ``depth`` are made of a pixel's."""
     faults = [*shape_faults(tensor.shape, tensor.axes), *layout_faults(tensor.layout, topology)]
     yield from faults
     layout = tensor.layout
-    held, needed = layout.height * layout.width * layout.depth, prod(tensor.shape)
+    held, needed = layout.height * layout.width * depth, prod(tensor.shape)
     if not faults and held != needed:
         yield f"layout must have {needed} elements, as shape has, not {held}"
 
 
 def _place_faults(tensor: TensorPlace, topology: Topology) -> Iterator[str]:
-    faults = list(_map_faults(tensor, topology))
+    faults = list(_map_faults(tensor, topology, tensor.layout.depth))
     yield from faults
     if tensor.dtype not in BITS:
         yield f"dtype must be one of {', '.join(BITS)}, not {tensor.dtype!r}"

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
 import numpy as np
 
-from tilesim.machines.checks import MOST_HOST_BYTES, conversion_faults, function_faults
+from tilesim.arithmetic.classify import FUNCTIONS
+from tilesim.machines.checks import MOST_HOST_BYTES, PLACE_DTYPES, conversion_faults, host_function_faults
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
-from tilesim.tiled.isa.model.program import Block, HostTensor, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor, Program, TensorLayout, TensorPiece
 
 HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
 EITHER = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
@@ -23,19 +24,30 @@ def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """What is wrong with a network input as the host sees it."""
     if tensor.element not in HOST_DTYPES:
         yield f"element {unknown(tensor.element, ElementType, 'a type')}"
-        return
-    low, high = RANGES[ElementType(tensor.element)]
+    else:
+        yield from _tensor_faults(tensor, row_bytes)
+
+
+def _tensor_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
+    """Of a tensor whose element is known."""
+    if tensor.element == PLACES and (tensor.function or tensor.lookup or tensor.scale):
+        yield "function, lookup and scale must not be given for places, which the host takes as they are"
+    low, high = RANGES[ElementType(tensor.element)] if tensor.element != PLACES else (0, 0)
     # the entries of a look-up may be of the other type
     yield from conversion_faults(tensor, _dtypes(tensor), EITHER if tensor.lookup else (low, high))
-    yield from function_faults(tensor.function, tensor.scaling)
+    wrong = list(host_function_faults(tensor, tensor.extent[2]))
+    yield from wrong
     if not low <= tensor.pad <= high:
         yield f"pad must be {low} to {high}, not {tensor.pad}"
-    yield from _shape_faults(tensor)
+    yield from _shape_faults(tensor, tensor.extent if wrong else tensor.made)
     yield from _block_faults(tensor, row_bytes)
 
 
-def _dtypes(tensor: HostTensor) -> list[str]:
-    """What integers the host may give: bytes as they are, or what all entries of the look-up are."""
+def _dtypes(tensor: HostTensor) -> Sequence[str]:
+    """What integers the host may give: bytes as they are, what all entries of the look-up are, or places."""
+    function = FUNCTIONS.get(tensor.function)
+    if tensor.element == PLACES or (function is not None and function.places):
+        return PLACE_DTYPES
     if not tensor.lookup:
         return [HOST_DTYPES[ElementType(tensor.element)]]
     least, most = min(tensor.lookup), max(tensor.lookup)
@@ -44,7 +56,7 @@ def _dtypes(tensor: HostTensor) -> list[str]:
 
 def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """What is wrong with a network output as the host sees it: its blocks must make up the whole."""
-    faults = list(input_faults(tensor, row_bytes))
+    faults = list((_tensor_faults if tensor.element == PLACES else input_faults)(tensor, row_bytes))
     yield from faults
     if faults:  # the sizes below are bounded only in a sound tensor
         return
@@ -60,11 +72,11 @@ def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
         yield f"blocks must not overlap, as they do, so that none holds the element {y}, {x}, {c}"
 
 
-def _shape_faults(tensor: HostTensor) -> Iterator[str]:
+def _shape_faults(tensor: HostTensor, made: tuple[int, int, int]) -> Iterator[str]:
     if not tensor.shape or min(tensor.shape) < 1 or sorted(tensor.axes) != list(range(len(tensor.shape))):
         yield f"shape must be sizes of at least 1 and axes their order, not {tensor.shape} and {tensor.axes}"
-    elif min(tensor.extent) < 1 or prod(tensor.extent) != prod(tensor.shape):
-        yield f"extent must be that of a map of {prod(tensor.shape)} elements, not {tensor.extent}"
+    elif min(tensor.extent) < 1 or prod(made) != prod(tensor.shape):
+        yield f"extent must be that of a map of {prod(tensor.shape)} elements, not {made}"
     elif prod(tensor.shape) > MOST_HOST_BYTES:
         yield f"shape must be that of at most {MOST_HOST_BYTES} elements, not {tensor.shape}"
 
@@ -73,17 +85,18 @@ def _block_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     if not tensor.blocks:
         yield "blocks must be at least one"
     for place, block in enumerate(tensor.blocks):
-        yield from (f"block {place}: {sentence}" for sentence in _faults_of(block, tensor.extent, row_bytes))
+        faults = _faults_of(block, tensor.extent, tensor.carried.itemsize, row_bytes)
+        yield from (f"block {place}: {sentence}" for sentence in faults)
     if tensor.rows * row_bytes > MOST_HOST_BYTES:
         yield f"rows must be at most {MOST_HOST_BYTES // row_bytes}, not {tensor.rows}"
 
 
-def _faults_of(block: Block, whole: tuple[int, int, int], row_bytes: int) -> Iterator[str]:
+def _faults_of(block: Block, whole: tuple[int, int, int], element_bytes: int, row_bytes: int) -> Iterator[str]:
     height, width, channels = block.extent
     reach = zip(block.origin, block.extent, whole, strict=True)
     if any(start < 0 or size < 1 or start + size > most for start, size, most in reach):
         yield f"origin and extent must lie in the map {whole}, not be {block.origin} and {block.extent}"
-    elif block.pixel_bytes < channels:
+    elif block.pixel_bytes < channels * element_bytes:
         yield f"pixel_bytes must hold the {channels} channels, not {block.pixel_bytes}"
     elif height * width * block.pixel_bytes > block.rows * row_bytes:
         yield f"rows must hold all {height * width} pixels, not {block.rows} of {row_bytes} bytes"

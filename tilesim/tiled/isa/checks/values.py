@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import is_dataclass
 from typing import Any
 
-from tilesim.arithmetic.classify import FUNCTIONS, SCALING_NUMBERS
+from tilesim.machines.checks import function_faults
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.tensorop import NEEDS
 from tilesim.tiled.isa.model import fields
@@ -44,7 +44,7 @@ def value_faults(op: Instruction) -> Iterator[str]:
     if isinstance(op, TensorOp):
         yield from _rule_faults(op)
     if isinstance(op, Classify):
-        yield from _function_faults(op)
+        yield from function_faults(op.function, op.scaling, op.elements)
 
 
 def _numbers(value: Any) -> list[int]:
@@ -86,13 +86,6 @@ def _divisor(op: TensorOp) -> int:
     """What its scaling divides by."""
     place = NEEDS[op.operation].divisors.get(op.rule)
     return 1 if place is None else op.scaling[place]
-
-
-def _function_faults(op: Classify) -> Iterator[str]:
-    if op.function not in FUNCTIONS:
-        yield f"function {unknown(op.function, FUNCTIONS, 'a function of the classifier')}"
-    elif len(op.scaling) != SCALING_NUMBERS:
-        yield f"scaling must hold {SCALING_NUMBERS} numbers for {op.function}, not {len(op.scaling)}"
 
 
 def nest_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:

@@ -277,8 +277,11 @@ class Classify(_Listed):
     """The classifier tile: ``rows`` from the ring, ``function`` over ``elements`` of their bytes, results to the sink.
 
     The elements are the first bytes; or, if there are ``elements_per_sender``, the first so many bytes from each
-    sender, the last of which may have fewer, all in as many rows of their own. The results are contiguous.
-    ``scaling`` holds what the function needs as integers, see :mod:`tilesim.arithmetic.classify`.
+    sender, the last of which may have fewer, all in as many rows of their own. The results are contiguous, from the
+    first row on: a softmax of each element, the ``k`` largest of them (``top_k_values``), or in 32 bits each, the
+    lowest byte first, the places of these (``top_k_indices``) or of the largest one (``argmax``). Places count from 0,
+    and of equal elements the first one comes first. ``scaling`` holds what the function needs as integers, see
+    :mod:`tilesim.arithmetic.classify`; that of ``top_k`` is ``k``. Values are of ``output_type``.
     Source: US 19/025,090 [0057].
     """
 

@@ -7,11 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from tilesim.arithmetic.classify import elements_made
 from tilesim.machines import program
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 
-ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8)}
+PLACES = "i32"
+"""What the places are that a classifier sends, the lowest byte first."""
+ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), PLACES: np.dtype("<i4")}
 """What an element of a host tensor's map is, by its name."""
 
 
@@ -20,7 +23,7 @@ class Block:
     """A box of a host tensor's map that travels as ``rows`` whole rows.
 
     It begins at ``origin`` (y, x, c) and is ``extent`` (height, width, channels) big. Its pixels come in row-major
-    order, one byte an element, each pixel padded to ``pixel_bytes``.
+    order, each element as its bytes, each pixel padded to ``pixel_bytes``.
     """
 
     origin: tuple[int, int, int]
@@ -36,9 +39,10 @@ class Block:
 
 @dataclass(frozen=True)
 class HostTensor(program.HostTensor):
-    """One of the host's tensors: on the ring one byte an element of type ``element`` (``i8`` or ``u8``), folded into a
-    map of ``extent`` (height, width, channels) of which ``blocks`` travel one after the other, all padding being the
-    byte ``pad``. Blocks of an input may overlap or repeat, those of an output make up the map.
+    """One of the host's tensors: on the ring one byte an element of type ``element`` (``i8`` or ``u8``; ``i32``, of
+    four bytes, for places from the classifier), folded into a map of ``extent`` (height, width, channels) of which
+    ``blocks`` travel one after the other, all padding being the byte ``pad``. Blocks of an input may overlap or repeat,
+    those of an output make up the map.
 
     Before it dequantises an output, the host applies to it the ``function`` with its ``scaling``, as the classifier
     would, to each pixel's channels, and then ``lookup``.
@@ -57,6 +61,12 @@ class HostTensor(program.HostTensor):
     @property
     def carried(self) -> np.dtype[Any]:
         return ELEMENTS[self.element]
+
+    @property
+    def made(self) -> tuple[int, int, int]:
+        """The map that the host makes of it with its function."""
+        height, width, channels = self.extent
+        return height, width, elements_made(self.function, channels, self.scaling) if self.function else channels
 
     @property
     def rows(self) -> int:

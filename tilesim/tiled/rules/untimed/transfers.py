@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from tilesim.arithmetic.classify import bytes_made
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.loops import iterations
@@ -95,7 +96,11 @@ def sent_by(op: Instruction, topology: Topology) -> Iterator[tuple[int, int, int
             if op.tiles >> tile & 1:
                 yield tile + 1, op.to, iterations(op.read.nest)
     elif isinstance(op, Classify):
-        yield tiles + 1, 1 << tiles + 1, -(-op.elements // topology.wide_memory.row_bytes)
+        yield (
+            tiles + 1,
+            1 << tiles + 1,
+            -(-bytes_made(op.function, op.elements, op.scaling) // topology.wide_memory.row_bytes),
+        )
 
 
 def node_names(nodes: Iterable[int], tiles: int) -> str:
