@@ -12,7 +12,16 @@ from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_p
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest, Softmax
 from tilesim.rotating.compiler.lower.operators import node_faults
-from tilesim.rotating.compiler.task import ALONE, PAIRS, WEIGHTED, MapShape, Task, map_shape, operand_indices
+from tilesim.rotating.compiler.task import (
+    ALONE,
+    FRESH,
+    PAIRS,
+    WEIGHTED,
+    MapShape,
+    Task,
+    map_shape,
+    operand_indices,
+)
 from tilesim.rotating.topology import Topology
 
 
@@ -130,10 +139,6 @@ def _faults(plan: RowPlan, topology: Topology) -> Iterator[str]:
         if sink.stored.index not in made:
             what = "an input" if sink.stored.data is None else "a constant"
             yield f"{name}: output {sink.model.title} must be computed, not {what}"
-
-
-FRESH = 1 << 32
-"""Numbers of tensors that no network has are so far beyond that of what is made of them."""
 
 
 def tasks_of(plan: RowPlan) -> list[Task]:
