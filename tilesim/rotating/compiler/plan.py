@@ -9,7 +9,7 @@ import numpy as np
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_pads, network_inputs
-from tilesim.network.graph import Network, Node
+from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest, Softmax
 from tilesim.rotating.compiler.lower.operators import node_faults
 from tilesim.rotating.compiler.task import (
@@ -173,7 +173,7 @@ def _spread(pair: Task) -> list[Task]:
 
 
 def with_copy(
-    tasks: Sequence[Task], reader: Task, index: int, op: ResizeNearest | None = None, made: MapShape | None = None
+    tasks: Sequence[Task], reader: Task, index: int, op: Operator | None = None, made: MapShape | None = None
 ) -> list[Task]:
     """The tasks, and before ``reader`` one that copies a tensor, or makes a map of it, which it reads instead."""
     place = next(k for k, task in enumerate(tasks) if task is reader)

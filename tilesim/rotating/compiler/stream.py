@@ -131,12 +131,12 @@ class Stream:
         return origins, departing
 
     def _streamed(self) -> Iterator[Arrival]:
-        offset = 0
+        offset, segment = 0, self._segment(STREAMED) if self.residence.streamed else 0
         for number, part in enumerate(self.residence.streamed):
             step = bisect_right(self.firsts, part) - 1
             rows = self.parts[part].rows
             op = ReadHostMemory(
-                label=f"weights{part}", source="data", tensor=self._segment(STREAMED), offset=offset, rows=rows,
+                label=f"weights{part}", source="data", tensor=segment, offset=offset, rows=rows,
                 ram=Ram.WEIGHT, row=self.residence.rows[part],
             )  # fmt: skip
             order = (step, self._pass_of(step, part), 0) if number else (-2,)
@@ -287,7 +287,8 @@ class Stream:
         return [(self.residence.rows[stay[0]], sum(self.parts[part].rows for part in stay))] if stay else []
 
     def _staying(self) -> list[int]:
-        return [part for part in range(len(self.parts)) if part not in set(self.residence.streamed)]
+        streamed = set(self.residence.streamed)
+        return [part for part in range(len(self.parts)) if part not in streamed]
 
     def _constants(self) -> list[Tensor]:
         tensors = {tensor.index: tensor for call in self.calls for tensor in call.task.inputs}

@@ -7,21 +7,19 @@ Source: US 2018/0157962 has maps as wide as a row at most; stripes are an assump
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
-from tilesim.network.operators import FullyConnected, Mean, Padding, Reshape
+from tilesim.network.graph import Node
+from tilesim.network.operators import AveragePool, FullyConnected, MaxPool, Mean, Padding, Reshape
 from tilesim.rotating.compiler.blocks import factors, least_words
-from tilesim.rotating.compiler.columns import Columns, Region, Stripe
+from tilesim.rotating.compiler.columns import Region, Stripe
 from tilesim.rotating.compiler.cutting import cut_tasks
-from tilesim.rotating.compiler.pieces import Piece
+from tilesim.rotating.compiler.pieces import Columns, Piece
 from tilesim.rotating.compiler.plan import with_copy
 from tilesim.rotating.compiler.sizes import Sizes
 from tilesim.rotating.compiler.task import MapShape, Task
 from tilesim.rotating.topology import Topology
-
-OVER_MAPS = (FullyConnected, Mean)
-"""What makes each element of whole lines."""
 
 
 @dataclass(frozen=True)
@@ -102,7 +100,14 @@ def _too_wide(name: str, stripe: Stripe, topology: Topology) -> CapacityError:
 
 def is_joined(task: Task) -> bool:
     """Whether a layer makes a stripe of one of each input."""
-    return task.family != "rewriting" and not isinstance(task.node.operator, OVER_MAPS)
+    return task.family != "rewriting" and not is_over_map(task)
+
+
+def is_over_map(task: Task) -> bool:
+    """Whether a layer makes a pixel of all of a map, in whichever lines its elements stand."""
+    op, window = task.node.operator, task.window
+    pools = isinstance(op, MaxPool | AveragePool) and window.kernel == window.size and not any(window.padding)
+    return pools or isinstance(op, FullyConnected | Mean)
 
 
 def _wide(name: str, tasks: Sequence[Task], topology: Topology) -> list[Region]:
@@ -136,13 +141,21 @@ def _regions(tasks: Sequence[Task]) -> list[Region]:
 
 def _folded(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
     """The tasks; those over all of a map that is too wide read a copy of it with more and shorter lines."""
-    folded = list(tasks)
     wide = {index for region in _wide(name, tasks, topology) for index in region.shapes}
+    folded: list[Task] = []
     for task in tasks:
-        if isinstance(task.node.operator, OVER_MAPS) and task.inputs[0].index in wide:
+        folded.append(task)
+        if is_over_map(task) and task.inputs[0].index in wide:
             made = _shorter(task.maps[0], topology)
-            folded = with_copy(folded, task, task.inputs[0].index, Reshape((1, *made)), made)
+            folded[-1] = replace(task, node=_over(task.node, made))
+            folded = with_copy(folded, folded[-1], task.inputs[0].index, Reshape((1, *made)), made)
     return folded
+
+
+def _over(node: Node, shape: MapShape) -> Node:
+    """A layer over all of a map, for one of another shape."""
+    op = node.operator
+    return replace(node, operator=replace(op, window=shape[:2])) if isinstance(op, MaxPool | AveragePool) else node
 
 
 def _shorter(shape: MapShape, topology: Topology) -> MapShape:
@@ -161,7 +174,7 @@ def _apart(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
     for region in _wide(name, tasks, topology):
         for task in region.tasks:
             window = task.window
-            if task.family != "elements" and (window.kernel[1] > 1 or window.strides[1] > 1):
-                if task.inputs[0].index in made:
-                    apart = with_copy(apart, task, task.inputs[0].index)
+            reaches = window.kernel[1] > 1 or window.strides[1] > 1
+            if task.family != "elements" and reaches and task.inputs[0].index in made:
+                apart = with_copy(apart, task, task.inputs[0].index)
     return apart
