@@ -185,7 +185,8 @@ def with_copy(
         fresh += FRESH
     copy = replace(tensor, index=fresh, shape=(1, *made))
     node = Node(f"copy of {tensor.name}", op or Reshape((1, *shape)), (index,), fresh)
-    task = Task(reader.layer, node, (tensor,), copy, (shape,), made, reader.network, is_copy=True)
+    cut = None if reader.cut is None else replace(reader.cut, moved=None)
+    task = Task(reader.layer, node, (tensor,), copy, (shape,), made, reader.network, is_copy=True, cut=cut)
     own = [one.index == index for one in reader.inputs]
     inputs = tuple(copy if copied else one for one, copied in zip(reader.inputs, own, strict=True))
     maps = tuple(made if copied else one for one, copied in zip(reader.maps, own, strict=True))
