@@ -32,13 +32,14 @@ CHIPS = st.builds(
     st.sampled_from(["greater", "at_least"]),
     st.tuples(st.sampled_from([4096, 4096, 60, 30, 16]), st.sampled_from([1 << 16, 1 << 16, 300, 100, 60])),
 )  # fmt: skip
+COLUMNS = st.integers(1, 9)
 
 
 @st.composite
-def networks(draw: Any) -> Network:
+def networks(draw: Any, columns: st.SearchStrategy[int] = COLUMNS) -> Network:
     """Some layers, each of which reads one of the two before; in the end perhaps a fully connected one."""
     weave = Weave()
-    size = [draw(st.integers(1, 9)) for _ in range(2)]
+    size = [draw(st.integers(1, 9)), draw(columns)]
     made = [weave.input(*size, draw(st.integers(1, 9)))]
     for _ in range(draw(st.integers(1, 4))):
         made.append(_layer(draw, weave, draw(st.sampled_from(made[-2:])), made))

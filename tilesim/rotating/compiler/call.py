@@ -61,6 +61,8 @@ class Placed:
     pitch: int = 0
     """Rows that come for a line of a ring, with those of other rings."""
     left: int = 0
+    all_rows: int = 0
+    """Of a line, where the map is a stripe of another one, whose lines it stands in."""
 
     @property
     def stripe(self) -> Stripe:
@@ -68,7 +70,18 @@ class Placed:
 
     @property
     def groups(self) -> int:
-        return self.layout.line_rows
+        """Rows from a line to the next."""
+        return self.all_rows or self.layout.line_rows
+
+    @property
+    def span(self) -> int:
+        """Rows from its first to its last."""
+        return (self.layout.height - 1) * self.groups + self.layout.line_rows
+
+    def stripe_of(self, layout: Layout, rows: int) -> Placed:
+        """A stripe of it, behind so many rows of a line."""
+        before = tuple(came + rows for came in self.before)
+        return Placed(layout, self.row + rows, before, all_rows=self.layout.line_rows)
 
 
 class Line(NamedTuple):

@@ -82,7 +82,7 @@ def _check_sequencer(program: Program, stream: Stream) -> None:
 
 
 def _layers(plan: RowPlan, calls: Sequence[Call]) -> Iterator[Layer]:
-    of_layer = {call.task.layer: call for call in calls}
+    of_layer = {call.task.layer: call for call in calls if call.task.cut is None or call.task.cut.number == 0}
     for number, node in enumerate(plan.network.nodes):
         layer = Layer(node.name, node.kind, macs(plan.network, node))
         call = of_layer.get(number)
@@ -92,7 +92,8 @@ def _layers(plan: RowPlan, calls: Sequence[Call]) -> Iterator[Layer]:
 def _tensors(plan: RowPlan, stream: Stream) -> Iterator[TensorPlace]:
     """All that can be read out: what comes from the host, and what each layer leaves, under each of its shapes."""
     after = {source.stored.index: 0 for source in plan.sources if source.stored.index in stream.placed}
-    after.update({call.task.output.index: end for call, end in zip(stream.calls, stream.ends, strict=True)})
+    ends = zip(stream.calls, stream.ends, strict=True)
+    after.update({stream.whole(call.task.output.index): end for call, end in ends})
     for tensor in plan.network.tensors.values():
         index = plan.stored(tensor.index).index
         if index in after and index in stream.placed:

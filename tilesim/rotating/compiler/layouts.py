@@ -9,7 +9,8 @@ import numpy as np
 
 from tilesim.network.operators import DepthwiseConvolution, Pad, Slice
 from tilesim.rotating.compiler.channels import Channels, groups_of, stretch
-from tilesim.rotating.compiler.pairing import pairing
+from tilesim.rotating.compiler.pairing import aligned, pairing
+from tilesim.rotating.compiler.pieces import NO_PIECES, Piece, whole_of
 from tilesim.rotating.compiler.sizes import Sizes
 from tilesim.rotating.compiler.task import PAIRS, Task
 from tilesim.rotating.isa.model.program import Layout, Stripe
@@ -36,8 +37,10 @@ class Layouts:
     parts: Mapping[int, int]
 
 
-def layouts_of(name: str, tasks: Sequence[Task], topology: Topology, in_parts: bool = True) -> Layouts:
-    """The layouts of all tensors of a network.
+def layouts_of(
+    name: str, tasks: Sequence[Task], topology: Topology, in_parts: bool = True, pieces: Mapping[int, Piece] = NO_PIECES
+) -> Layouts:
+    """The layouts of all tensors of a network, ``pieces`` of which are stripes of others.
 
     Raises:
         CapacityError: lines that no row has room for.
@@ -45,7 +48,7 @@ def layouts_of(name: str, tasks: Sequence[Task], topology: Topology, in_parts: b
     """
     sizes = Sizes(name, tasks, topology, in_parts)
     sizes.settle()
-    maps = _Maps(sizes, _needed(sizes))
+    maps = _Maps(sizes, _needed(sizes), pieces)
     for task in tasks:
         maps.make(task)
     return Layouts(maps.of, sizes.parts)
@@ -86,6 +89,7 @@ class _Maps:
 
     sizes: Sizes
     needed: Mapping[int, Blocks | None]
+    pieces: Mapping[int, Piece]
     of: dict[int, Layout] = field(default_factory=dict)
     partial: set[int] = field(default_factory=set)
     """Tensors of which not all blocks can be had."""
@@ -157,9 +161,11 @@ class _Maps:
         both = _agreeing(maps) if len(set(maps)) > 1 else maps[0]
         if not self._enough(task, both):
             raise Apart(task, next((index for index in computed if not self._is_copy(index)), computed[0]))
+        first = next(k for k, tensor in enumerate(task.inputs) if tensor.data is None)
+        offset = self.of[computed[0]].stripes[0].offset + task.skips[first]
         for tensor in task.inputs:
             if tensor.data is not None:
-                self._keep(tensor.index, self.of[computed[0]].stripes[0].offset, both)
+                self._keep(tensor.index, offset, both)
         self._keep(task.output.index, self._together(task), both)
         if both != maps[0] or self.partial & set(computed):
             self.partial.add(task.output.index)
@@ -180,21 +186,30 @@ class _Maps:
 
     def _together(self, task: Task) -> int:
         """Where elements stand that are made of those of one map, or of two."""
-        op, offsets = task.node.operator, [self.of[tensor.index].stripes[0].offset for tensor in task.inputs]
+        op, offsets = task.node.operator, aligned(task, [self.of[tensor.index].stripes[0] for tensor in task.inputs])
         if not isinstance(op, PAIRS):
             return offsets[0]
         turned = pairing(op, (offsets[0], offsets[1]), self.sizes.topology).turned
         return offsets[1 - turned]
 
     def _fill(self, index: int) -> int:
-        """What words without an element hold: what windows that reach over edges want there, else the zero point."""
-        readers = [task for task in self.sizes.tasks if any(tensor.index == index for tensor in task.inputs)]
+        """What words without an element hold: what windows that reach over edges want there, else the zero point. It
+        is the same in all stripes of a tensor.
+        """
+        whole = whole_of(index, self.pieces)
+        readers = [task for task in self.sizes.tasks if self._reads(task, whole)]
         wanted = {pads for task in readers if (pads := task.pads) is not None}
-        wanted |= {op.value for task in self.sizes.tasks if task.output.index == index for op in _borders(task)}
+        made = [task for task in self.sizes.tasks if whole_of(task.output.index, self.pieces) == whole]
+        wanted |= {op.value for task in made for op in _borders(task)}
         if len(wanted) > 1:
-            raise Apart(next(task for task in readers if task.pads == min(wanted)), index)
+            apart = next(task for task in readers if task.pads == min(wanted))
+            raise Apart(apart, next(one.index for one in apart.inputs if whole_of(one.index, self.pieces) == whole))
         known = self.sizes.tensors[index].quantisation
         return wanted.pop() if wanted else known.zero_point if known else 0
+
+    def _reads(self, task: Task, whole: int) -> bool:
+        """Whether a layer reads a stripe of a tensor, or all of it."""
+        return any(whole_of(tensor.index, self.pieces) == whole for tensor in task.inputs)
 
 
 def _begin(task: Task) -> int:

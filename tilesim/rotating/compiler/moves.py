@@ -9,11 +9,14 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.rotating.compiler.task import Task
 from tilesim.rotating.isa.model.program import Layout
 from tilesim.rotating.layout import NONE, sources
 
 Indices = NDArray[Any]
 NOWHERE = -1
+VALUES = 1 << 20
+"""Beyond all values that a pad may have."""
 
 
 class Words(NamedTuple):
@@ -41,6 +44,21 @@ class LineMoves:
 
     moves: tuple[Move, ...]
     lines: tuple[int, ...]
+
+
+def wanted(task: Task) -> Indices:
+    """Which element of the inputs each of the output is, (lines, columns, channels), those of all inputs counted one
+    map after the other; -1 where it is the fill.
+    """
+    if task.cut is not None and task.cut.moved is not None:
+        return task.cut.moved
+    first, numbers = 0, []
+    for shape, tensor in zip(task.maps, task.inputs, strict=True):
+        count = int(np.prod(shape))
+        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(tensor.shape))
+        first += count
+    made = np.asarray(task.node.operator.evaluate(numbers)).reshape(task.made)
+    return np.where(made < VALUES, NOWHERE, made - VALUES)
 
 
 class Copying:

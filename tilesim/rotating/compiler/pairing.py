@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from tilesim.network.operators import Add, Multiply
+from tilesim.rotating.compiler.task import Task
+from tilesim.rotating.isa.model.program import Stripe
 from tilesim.rotating.topology import Topology
 
 
@@ -21,6 +24,11 @@ class Pairing:
     def clocks(self, topology: Topology) -> int:
         """Of a row. What is turned and stays in the mux-registers is loaded behind the other."""
         return 2 + topology.rotation.moves(self.words) + (self.turned == 1 and not self.swapped and self.words > 0)
+
+
+def aligned(task: Task, stripes: Sequence[Stripe]) -> list[int]:
+    """Of each input, the word at which the first column stands that a layer makes of it."""
+    return [stripe.offset + skip for stripe, skip in zip(stripes, task.skips, strict=True)]
 
 
 def pairing(op: Add | Multiply, offsets: tuple[int, int], topology: Topology) -> Pairing:

@@ -10,10 +10,19 @@ import numpy as np
 from tilesim.errors import CapacityError
 from tilesim.lowering.classifying import CLASSIFYING, Classifying
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, absorb_pads, network_inputs
-from tilesim.network.graph import Network, Node
+from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import Dequantise, FullyConnected, Reshape, ResizeNearest
 from tilesim.rotating.compiler.lower.operators import node_faults
-from tilesim.rotating.compiler.task import ALONE, PAIRS, WEIGHTED, MapShape, Task, map_shape, operand_indices
+from tilesim.rotating.compiler.task import (
+    ALONE,
+    FRESH,
+    PAIRS,
+    WEIGHTED,
+    MapShape,
+    Task,
+    map_shape,
+    operand_indices,
+)
 from tilesim.rotating.topology import Topology
 
 
@@ -133,10 +142,6 @@ def _faults(plan: RowPlan, topology: Topology) -> Iterator[str]:
             yield f"{name}: output {sink.model.title} must be computed, not {what}"
 
 
-FRESH = 1 << 32
-"""Numbers of tensors that no network has are so far beyond that of what is made of them."""
-
-
 def tasks_of(plan: RowPlan) -> list[Task]:
     """All that runs on the chip, in an order in which each input is ready before it is used."""
     shapes: dict[int, MapShape] = {}
@@ -169,7 +174,7 @@ def _spread(pair: Task) -> list[Task]:
 
 
 def with_copy(
-    tasks: Sequence[Task], reader: Task, index: int, op: ResizeNearest | None = None, made: MapShape | None = None
+    tasks: Sequence[Task], reader: Task, index: int, op: Operator | None = None, made: MapShape | None = None
 ) -> list[Task]:
     """The tasks, and before ``reader`` one that copies a tensor, or makes a map of it, which it reads instead."""
     place = next(k for k, task in enumerate(tasks) if task is reader)
@@ -181,7 +186,8 @@ def with_copy(
         fresh += FRESH
     copy = replace(tensor, index=fresh, shape=(1, *made))
     node = Node(f"copy of {tensor.name}", op or Reshape((1, *shape)), (index,), fresh)
-    task = Task(reader.layer, node, (tensor,), copy, (shape,), made, reader.network, is_copy=True)
+    cut = None if reader.cut is None else replace(reader.cut, moved=None)
+    task = Task(reader.layer, node, (tensor,), copy, (shape,), made, reader.network, is_copy=True, cut=cut)
     own = [one.index == index for one in reader.inputs]
     inputs = tuple(copy if copied else one for one, copied in zip(reader.inputs, own, strict=True))
     maps = tuple(made if copied else one for one, copied in zip(reader.maps, own, strict=True))

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import Lifetime, in_use
 from tilesim.rotating.compiler.call import Call
+from tilesim.rotating.compiler.pieces import Piece, whole_of
 from tilesim.rotating.compiler.rows import Key, allocated
+from tilesim.rotating.isa.model.program import Layout
 from tilesim.rotating.topology import RAW_ROWS, Topology
 
 LEAST = 4
@@ -35,6 +37,15 @@ def source_lines(call: Call) -> int:
     return ring_period(call) * call.task.window.strides[0]
 
 
+def layouts_of_calls(calls: Sequence[Call]) -> dict[int, Layout]:
+    """The layouts of all tensors that layers read or make."""
+    layouts = {}
+    for call in calls:
+        layouts.update({tensor.index: own for tensor, own in zip(call.task.inputs, call.inputs, strict=True)})
+        layouts[call.task.output.index] = call.output
+    return layouts
+
+
 def held_rows(call: Call, tensor: int) -> int:
     """Rows of a line that a pass reads."""
     number = [read.index for read in call.task.inputs].index(tensor)
@@ -51,6 +62,8 @@ class Rooms:
     leave: Sequence[int]
     """Tensors that the host takes."""
     topology: Topology
+    pieces: Mapping[int, Piece] = field(default_factory=dict)
+    """Tensors that are stripes of others: all stripes of one stand together, line by line."""
     far: frozenset[int] = frozenset()
 
     def settle(self, name: str) -> dict[Key, int]:
@@ -74,20 +87,31 @@ class Rooms:
         leaves, up to the end; of rings and of sums that wait, in a step only.
         """
         end = len(self.calls)
-        made = {call.task.output.index: step for step, call in enumerate(self.calls)}
+        made = {self._whole(call.task.output.index): step for step, call in reversed(list(enumerate(self.calls)))}
+        rows = self._rows()
         lives: dict[Key, Lifetime] = {}
         for step, call in enumerate(self.calls):
-            read = zip(call.task.inputs, call.inputs, strict=True)
-            for tensor, layout in (*read, (call.task.output, call.output)):
+            for tensor in (*call.task.inputs, call.task.output):
                 index = tensor.index
                 if index in self.far:
                     lives[index, step] = Lifetime(self.ring_rows(step, index), step, step, tensor.title)
                     continue
+                index = self._whole(index)
                 last = end if tensor.data is not None or index in self.leave else step
-                lives[index, WHOLE] = Lifetime(layout.rows, made.get(index, 0), last, tensor.title)
+                lives[index, WHOLE] = Lifetime(rows[index], made.get(index, 0), last, tensor.title)
             if step in self.cut:
                 lives[SUMS, step] = Lifetime(RAW_ROWS * call.output.height, step, step, "sums")
         return lives
+
+    def _whole(self, index: int) -> int:
+        return whole_of(index, self.pieces)
+
+    def _rows(self) -> dict[int, int]:
+        """Of each tensor that is no stripe, how many rows it has, with all of its stripes."""
+        rows = dict[int, int]()
+        for index, layout in layouts_of_calls(self.calls).items():
+            rows[self._whole(index)] = rows.get(self._whole(index), 0) + layout.rows
+        return rows
 
     def ring_rows(self, step: int, tensor: int) -> int:
         """Of the ring of a tensor in a step."""
@@ -115,7 +139,11 @@ class Rooms:
         return self.ring_rows(step, tensor) if used else 0
 
     def _may_go(self, tensor: int) -> bool:
-        """Whether all layers that make or read a tensor can do so line by line; what leaves, nobody else may read."""
+        """Whether all layers that make or read a tensor can do so line by line; what leaves, nobody else may read.
+        Stripes stay.
+        """
+        if any(piece.whole == tensor for piece in self.pieces.values()):
+            return False
         readers = 0
         for step, call in enumerate(self.calls):
             read = [one for one in call.task.inputs if one.index == tensor]

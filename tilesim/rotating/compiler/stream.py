@@ -22,10 +22,20 @@ from tilesim.rotating.compiler.layouts import Apart, Layouts, layouts_of
 from tilesim.rotating.compiler.lower.chunks import chunks
 from tilesim.rotating.compiler.lower.convolution import filter_row
 from tilesim.rotating.compiler.lower.operators import OPERATORS
+from tilesim.rotating.compiler.pieces import rows_before, together, whole_of
 from tilesim.rotating.compiler.plan import RowPlan, tasks_of, with_copy
-from tilesim.rotating.compiler.rings import SUMS, WHOLE, Rooms, held_rows, ring_period, source_lines
+from tilesim.rotating.compiler.rings import (
+    SUMS,
+    WHOLE,
+    Rooms,
+    held_rows,
+    layouts_of_calls,
+    ring_period,
+    source_lines,
+)
 from tilesim.rotating.compiler.rows import Key
 from tilesim.rotating.compiler.streaming import Need, Residence, reside
+from tilesim.rotating.compiler.stripes import Striped, in_stripes
 from tilesim.rotating.compiler.task import MIXING, Task
 from tilesim.rotating.compiler.weights import Rows
 from tilesim.rotating.isa.model.instructions import (
@@ -80,24 +90,24 @@ class Stream:
     @classmethod
     def _of(cls, plan: RowPlan, topology: Topology, in_parts: bool, ahead: bool) -> Stream:
         name = plan.network.name
-        tasks, layouts = _settled(name, tasks_of(plan), topology, in_parts)
+        striped = in_stripes(name, tasks_of(plan), topology)
+        tasks, layouts = _settled(name, striped, topology, in_parts)
         calls = []
         for task in tasks:
             inputs = tuple(layouts.of[tensor.index] for tensor in task.inputs)
             parts = layouts.parts.get(task.output.index, 1)
             calls.append(Call(task, topology, inputs, layouts.of[task.output.index], parts, ahead=ahead))
         cut = weights_of(calls, topology, name)
-        rooms = Rooms(calls, cut.steps, [sink.stored.index for sink in plan.sinks], topology)
+        rooms = Rooms(calls, cut.steps, [sink.stored.index for sink in plan.sinks], topology, striped.pieces)
         rows = rooms.settle(name)
         for step in cut.steps:
             calls[step].partial = rows[SUMS, step]
         return cls(plan, topology, calls, cut.parts, cut.firsts, cut.residence, rooms, rows, Writer(topology))
 
     def __post_init__(self) -> None:
-        layouts = {}
-        for call in self.calls:
-            layouts.update({tensor.index: own for tensor, own in zip(call.task.inputs, call.inputs, strict=True)})
-            layouts[call.task.output.index] = call.output
+        pieces, layouts = self.rooms.pieces, layouts_of_calls(self.calls)
+        self.rows_before = rows_before(layouts, pieces)
+        layouts |= together(layouts, pieces)
         self.layouts = layouts
         self.placed = {index: Placed(layouts[index], row) for (index, step), row in self.rows.items() if step == WHOLE}
         self.origins, self.departing = self._far()
@@ -121,12 +131,12 @@ class Stream:
         return origins, departing
 
     def _streamed(self) -> Iterator[Arrival]:
-        offset = 0
+        offset, segment = 0, self._segment(STREAMED) if self.residence.streamed else 0
         for number, part in enumerate(self.residence.streamed):
             step = bisect_right(self.firsts, part) - 1
             rows = self.parts[part].rows
             op = ReadHostMemory(
-                label=f"weights{part}", source="data", tensor=self._segment(STREAMED), offset=offset, rows=rows,
+                label=f"weights{part}", source="data", tensor=segment, offset=offset, rows=rows,
                 ram=Ram.WEIGHT, row=self.residence.rows[part],
             )  # fmt: skip
             order = (step, self._pass_of(step, part), 0) if number else (-2,)
@@ -162,7 +172,7 @@ class Stream:
             end = self.firsts[step + 1] if step + 1 < len(self.firsts) else len(self.parts)
             call.places = tuple(self._place(part, arrived) for part in range(first, end))
             call.sources = tuple(self._source(step, tensor.index) for tensor in task.inputs)
-            call.target = self.departing.get(step) or self.placed[task.output.index]
+            call.target = self.departing.get(step) or self._standing(task.output.index)
             call.sets, call.begun = sets, partial(self._begun, first)
             self.writer.begin(task.label, task.layer)
             OPERATORS[type(task.node.operator)].lower(call, self.writer)
@@ -171,12 +181,23 @@ class Stream:
 
     def _source(self, step: int, index: int) -> Placed:
         if index not in self.rooms.far:
-            return self.placed[index]
+            return self._standing(index)
         call = self.calls[step]
         far = {tensor.index for tensor in call.task.inputs} & self.rooms.far
         pitch = sum(held_rows(call, tensor) for tensor in far)
         before = tuple(self.before[step, index, turn] for turn in range(len(call.passes)))
         return Placed(self.layouts[index], self.rows[index, step], before, source_lines(call), pitch)
+
+    def _standing(self, index: int) -> Placed:
+        """Where a tensor stands in which nothing is rewritten, or a stripe of it."""
+        if index not in self.rooms.pieces:
+            return self.placed[index]
+        whole = self.placed[self.whole(index)]
+        return whole.stripe_of(self.layouts[index], self.rows_before[index])
+
+    def whole(self, index: int) -> int:
+        """The tensor that another one is a stripe of; itself, if it is none."""
+        return whole_of(index, self.rooms.pieces)
 
     def _begun(self, first: int, number: int) -> None:
         self.begins[first + number] = self.writer.outs
@@ -214,7 +235,7 @@ class Stream:
                 rows = (placed.layout.height - 1) * placed.pitch + call.held
                 self.writer.wait(Counter.DMA_IN, placed.before[-1] + rows)
             elif placed.before and tensor.index not in later:
-                self.writer.wait(Counter.DMA_IN, placed.before[0] + placed.layout.rows)
+                self.writer.wait(Counter.DMA_IN, placed.before[0] + placed.span)
         if step in self.departing:
             self.writer.wait(Counter.DMA_OUT, self.departing[step].left + call.output.rows)
 
@@ -266,7 +287,8 @@ class Stream:
         return [(self.residence.rows[stay[0]], sum(self.parts[part].rows for part in stay))] if stay else []
 
     def _staying(self) -> list[int]:
-        return [part for part in range(len(self.parts)) if part not in set(self.residence.streamed)]
+        streamed = set(self.residence.streamed)
+        return [part for part in range(len(self.parts)) if part not in streamed]
 
     def _constants(self) -> list[Tensor]:
         tensors = {tensor.index: tensor for call in self.calls for tensor in call.task.inputs}
@@ -302,15 +324,16 @@ class Stream:
         return rows
 
 
-def _settled(name: str, tasks: list[Task], topology: Topology, in_parts: bool) -> tuple[list[Task], Layouts]:
+def _settled(name: str, striped: Striped, topology: Topology, in_parts: bool) -> tuple[list[Task], Layouts]:
     """The layouts, and copies where one map can't be what all readers want.
 
     Raises:
         CapacityError: copies do not help either.
     """
+    tasks = striped.tasks
     for _ in range(3 * len(tasks) + 1):
         try:
-            return tasks, layouts_of(name, tasks, topology, in_parts)
+            return tasks, layouts_of(name, tasks, topology, in_parts, striped.pieces)
         except Apart as apart:
             tasks, reader = with_copy(tasks, apart.task, apart.tensor), apart.task
     raise CapacityError(f"{reader.title} must read tensors whose channels stand in the same blocks")

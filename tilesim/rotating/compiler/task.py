@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from math import prod
 from typing import Literal, TypeAlias
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.network.graph import Array, Node, Tensor
 from tilesim.network.operators import (
@@ -35,6 +36,10 @@ PAIRS = (Add, Multiply)
 ALONE = (Rescale, Table)
 """What makes each element of the one in its place."""
 DTYPES = ("int8", "uint8", "int16")
+FRESH = 1 << 32
+"""Numbers of tensors that no network has are so far beyond that of what is made of them."""
+STRIPES = 1 << 16
+"""Stripes of a tensor, and copies of it, are fewer."""
 
 MapShape = tuple[int, int, int]
 """Lines, columns and channels."""
@@ -57,6 +62,22 @@ def operand_indices(node: Node) -> tuple[int, ...]:
 
 
 @dataclass(frozen=True, eq=False)
+class Cut:
+    """Of stripe ``number`` of what a layer makes: its ``first`` column, and the first of each stripe that it is made
+    of. ``width``: of the map that the first of these is of.
+    """
+
+    number: int
+    first: int
+    begins: tuple[int, ...]
+    width: int
+    moved: NDArray[np.int64] | None = None
+    """Of a layer that only moves elements: which one each is, as :func:`~tilesim.rotating.compiler.moves.wanted` has
+    it.
+    """
+
+
+@dataclass(frozen=True, eq=False)
 class Task:
     """The node ``layer``, which makes ``output`` of ``inputs``, as these stand in the data RAM, of the shapes ``maps``,
     and into ``made``.
@@ -73,12 +94,15 @@ class Task:
     """Whether the network knows nothing of it."""
     constants: tuple[Array, ...] = field(default=(), repr=False)
     """Weights and biases, as the operator has them."""
+    cut: Cut | None = field(default=None, repr=False)
+    """Which columns it makes, if not all; then its tensors are stripes of the network's."""
 
     @property
     def label(self) -> str:
         """What labels of its instructions begin with."""
         own = f"{self.node.kind}{self.layer}"
-        return f"{own}.copy{self.output.index >> 32}" if self.is_copy else own
+        own = f"{own}.copy{self.output.index // FRESH % STRIPES}" if self.is_copy else own
+        return own if self.cut is None else f"{own}.stripe{self.cut.number}"
 
     @property
     def title(self) -> str:
@@ -96,6 +120,31 @@ class Task:
 
     @property
     def window(self) -> Window:
+        """Of a stripe, with the padding that puts its windows where they belong: less than none skips columns."""
+        if self.cut is None or self.family in ("elements", "rewriting"):
+            return self._window
+        window, cut = self._window, self.cut
+        first = cut.first * window.strides[1] - window.padding.left
+        over = (self.made[1] - 1) * window.strides[1] + (window.kernel[1] - 1) * window.dilations[1] + 1
+        right = first + over - cut.begins[0] - window.size[1]
+        return replace(window, padding=window.padding._replace(left=cut.begins[0] - first, right=right))
+
+    @property
+    def skips(self) -> tuple[int, ...]:
+        """The columns of each input before the first that it makes, of a layer that makes each of the one in its
+        place.
+        """
+        return (0,) * len(self.inputs) if self.cut is None else tuple(self.cut.first - k for k in self.cut.begins)
+
+    @property
+    def counted(self) -> tuple[int, slice]:
+        """The columns of the network's map that it reads, and those that it makes of what is made of these."""
+        if self.cut is None:
+            return self.maps[0][1], slice(None)
+        return self.cut.width, slice(self.cut.first, self.cut.first + self.made[1])
+
+    @property
+    def _window(self) -> Window:
         op, size = self.node.operator, (self.made if self.family == "elements" else self.maps[0])[:2]
         if isinstance(op, FullyConnected | Mean):
             return Window(size, size)
@@ -125,7 +174,7 @@ class Task:
     def pads(self) -> int | None:
         """What words beyond the edges of a line must hold; None where windows reach over none."""
         op, reach = self.node.operator, self.window.reach
-        if not (reach.left or reach.right):
+        if max(reach.left, reach.right) <= 0:
             return None
         if isinstance(op, Convolution | DepthwiseConvolution | AveragePool):
             return op.input_zero_point

@@ -42,7 +42,7 @@ class Window:
         """Over how many words a line must have around it: what windows of its columns reach beyond."""
         (_, columns), (_, width) = self.size, self.output
         over = (width - 1) * self.strides[1] + (self.kernel[1] - 1) * self.dilations[1] + 1
-        return Padding(left=self.padding.left, right=max(0, over - self.padding.left - columns))
+        return Padding(left=max(0, self.padding.left), right=max(0, over - self.padding.left - columns))
 
     @property
     def spans(self) -> list[Span]:

@@ -12,7 +12,7 @@ from tilesim.network.operators import Add, Multiply, Rescale, Subtract, Table
 from tilesim.rotating.compiler.call import Call, Line, Part, Pass, Placed, Traits
 from tilesim.rotating.compiler.emitter import Writer
 from tilesim.rotating.compiler.lower.parameters import one_for_all, scaling_of
-from tilesim.rotating.compiler.pairing import Pairing, pairing, swapped_scaling
+from tilesim.rotating.compiler.pairing import Pairing, aligned, pairing, swapped_scaling
 from tilesim.rotating.compiler.task import map_shape
 from tilesim.rotating.compiler.weights import table_rows
 from tilesim.rotating.isa.model.instructions import Alu, Function
@@ -53,8 +53,8 @@ def lower_alone(call: Call, writer: Writer) -> None:
 def lower_pair(call: Call, writer: Writer) -> None:
     op = call.task.node.operator
     assert isinstance(op, Add | Multiply)
-    offsets = call.inputs[0].stripes[0].offset, call.inputs[1].stripes[0].offset
-    way = pairing(op, offsets, call.topology)
+    first, second = aligned(call.task, [layout.stripes[0] for layout in call.inputs])
+    way = pairing(op, (first, second), call.topology)
     scaling = swapped_scaling(op) if way.swapped else op.scaling
     combine = "add" if isinstance(op, Add) else "multiply"
     call.registers(writer, rule=op.rule, clamp=op.clamp, combine=combine, scaling=scaling)

@@ -47,7 +47,8 @@ def stretches(call: Call) -> list[tuple[Counts, list[Span]]]:
     op, window = call.task.node.operator, call.task.window
     if not isinstance(op, AveragePool):
         return [((), window.spans)]
-    counts = [tuple(row) for row in op.counts(*window.size).tolist()]
+    width, made_columns = call.task.counted
+    counts = [tuple(row) for row in op.counts(window.size[0], width)[:, made_columns].tolist()]
     ends = {line for span in window.spans for line in (span.line, span.line + span.lines)}
     made: list[tuple[Counts, list[Span]]] = []
     for own, lines in groupby(range(len(counts)), counts.__getitem__):

@@ -6,19 +6,16 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Concatenation, Pad, Reshape, ResizeNearest, Slice
 from tilesim.rotating.compiler.call import Call, Line, Part, Traits
 from tilesim.rotating.compiler.emitter import At, Index, Writer
 from tilesim.rotating.compiler.lower.parameters import IDENTITY, one_for_all
-from tilesim.rotating.compiler.moves import Copying, LineMoves, Move, Words
+from tilesim.rotating.compiler.moves import Copying, LineMoves, Move, Words, wanted
 from tilesim.rotating.isa.model.instructions import Alu, Function, Mask
 from tilesim.rotating.topology import Topology
 
-VALUES = 1 << 20
-"""Beyond all values that a pad may have."""
 RANGES = {"int8": (-128, 127), "uint8": (0, 255), "int16": (-(1 << 15), (1 << 15) - 1)}
 
 
@@ -33,17 +30,6 @@ class Stretch(NamedTuple):
 
 def rewriting_parts(call: Call) -> list[Part]:
     return [Part(np.zeros((0, call.topology.row_bytes), np.uint8), one_for_all(call, IDENTITY))]
-
-
-def wanted(call: Call) -> NDArray[np.int64]:
-    """Which element of the inputs each of the output is, (lines, columns, channels); -1 where it is the fill."""
-    first, numbers = 0, []
-    for shape, tensor in zip(call.task.maps, call.task.inputs, strict=True):
-        count = int(np.prod(shape))
-        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(tensor.shape))
-        first += count
-    made = np.asarray(call.task.node.operator.evaluate(numbers)).reshape(call.task.made)
-    return np.where(made < VALUES, -1, made - VALUES)
 
 
 def stretches(copying: Copying, row: int) -> list[Stretch]:
@@ -68,7 +54,7 @@ def lower_rewriting(call: Call, writer: Writer) -> None:
     call.registers(
         writer, data_zero=fill, rule=IDENTITY.rule, zero_point=fill, clamp=RANGES[call.task.output.dtype.name]
     )
-    copying = Copying(call.inputs, call.output, wanted(call), call.topology.units.count, call.up)
+    copying = Copying(call.inputs, call.output, wanted(call.task), call.topology.units.count, call.up)
     chosen = call.fetch(writer, 0)
     for row in range(call.output.line_rows):
         for stretch in stretches(copying, row):

@@ -1,0 +1,180 @@
+"""Maps whose lines no row has room for are cut into stripes of columns, and layers with them: each makes a stripe of
+that of each input which has all that its windows reach. So stripes overlap, and what they share is computed twice.
+
+Source: US 2018/0157962 has maps as wide as a row at most; stripes are an assumption.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from tilesim.errors import CapacityError
+from tilesim.network.graph import Node
+from tilesim.network.operators import AveragePool, FullyConnected, MaxPool, Mean, Padding, Reshape
+from tilesim.rotating.compiler.blocks import factors, least_words
+from tilesim.rotating.compiler.columns import Region, Stripe
+from tilesim.rotating.compiler.cutting import cut_tasks
+from tilesim.rotating.compiler.pieces import Columns, Piece
+from tilesim.rotating.compiler.plan import with_copy
+from tilesim.rotating.compiler.sizes import Sizes
+from tilesim.rotating.compiler.task import MapShape, Task
+from tilesim.rotating.topology import Topology
+
+
+@dataclass(frozen=True)
+class Striped:
+    """All that runs on the chip, where ``pieces`` are the tensors that are stripes of others."""
+
+    tasks: list[Task]
+    pieces: Mapping[int, Piece] = field(default_factory=dict)
+
+
+def in_stripes(name: str, tasks: Sequence[Task], topology: Topology) -> Striped:
+    """The tasks, those of maps that are too wide cut: with copies between layers, where that takes fewer of them.
+
+    Raises:
+        CapacityError: windows so wide that no row has room for a single one.
+    """
+    found: list[Striped] = []
+    refused: list[CapacityError] = []
+    for prepared in (_folded(name, tasks, topology), _apart(name, _folded(name, tasks, topology), topology)):
+        try:
+            found.append(_striped(name, prepared, topology))
+        except CapacityError as error:
+            refused.append(error)
+    if not found:
+        raise refused[-1]
+    return min(found, key=lambda striped: len(striped.tasks))
+
+
+def _striped(name: str, tasks: Sequence[Task], topology: Topology) -> Striped:
+    columns: dict[int, list[Columns]] = {}
+    for region in _wide(name, tasks, topology):
+        columns.update(_cut(name, region, topology))
+    return Striped(*cut_tasks(tasks, columns)) if columns else Striped(list(tasks))
+
+
+def _cut(name: str, region: Region, topology: Topology) -> dict[int, list[Columns]]:
+    """The columns of each stripe of each tensor: as many as there is room for, from the left to the right.
+
+    Raises:
+        CapacityError: there is no room for a single one.
+    """
+    stripes = [Stripe()]
+    while not region.is_whole(stripes[-1]):
+        before = stripes[-1]
+        ends = range(before.end + 1, region.width + 1)
+        if _fits(name, region.stripe(before, ends[-1]), topology):
+            stripes.append(region.stripe(before, ends[-1]))
+            continue
+        low, high = 0, len(ends) - 1  # how many of the ends are known to fit, and from which on none does
+        while low < high:
+            middle = (low + high) // 2
+            if _fits(name, region.stripe(before, ends[middle]), topology):
+                low = middle + 1
+            else:
+                high = middle
+        if not low:
+            raise _too_wide(name, region.stripe(before, ends[0]), topology)
+        stripes.append(region.stripe(before, ends[low - 1]))
+    return {index: [stripe.columns[index] for stripe in stripes[1:]] for index in stripes[-1].columns}
+
+
+def _sizes(name: str, stripe: Stripe, topology: Topology) -> Sizes:
+    return Sizes(name, stripe.tasks, topology)
+
+
+def _fits(name: str, stripe: Stripe, topology: Topology) -> bool:
+    return max(_sizes(name, stripe, topology).words.values()) <= topology.units.count
+
+
+def _too_wide(name: str, stripe: Stripe, topology: Topology) -> CapacityError:
+    sizes = _sizes(name, stripe, topology)
+    index, words = max(sizes.words.items(), key=lambda item: item[1])
+    return CapacityError(
+        f"{name}: tensor {sizes.tensors[index].title} has lines of which a single column of what is made of them needs "
+        f"{words:,} words, padding included, and a row of {topology.name} has {topology.units.count:,}"
+    )
+
+
+def is_joined(task: Task) -> bool:
+    """Whether a layer makes a stripe of one of each input."""
+    return task.family != "rewriting" and not is_over_map(task)
+
+
+def is_over_map(task: Task) -> bool:
+    """Whether a layer makes a pixel of all of a map, in whichever lines its elements stand."""
+    op, window = task.node.operator, task.window
+    pools = isinstance(op, MaxPool | AveragePool) and window.kernel == window.size and not any(window.padding)
+    return pools or isinstance(op, FullyConnected | Mean)
+
+
+def _wide(name: str, tasks: Sequence[Task], topology: Topology) -> list[Region]:
+    """Layers that must be cut alike, because a map that they read or make is too wide."""
+    words = Sizes(name, tasks, topology).words
+    return [region for region in _regions(tasks) if any(words[index] > topology.units.count for index in region.shapes)]
+
+
+def _regions(tasks: Sequence[Task]) -> list[Region]:
+    """All tensors, those together of which layers make stripes of each other's."""
+    parent: dict[int, int] = {}
+
+    def root(index: int) -> int:
+        while parent.setdefault(index, index) != index:
+            index = parent[index]
+        return index
+
+    shapes: dict[int, MapShape] = {}
+    for task in tasks:
+        for tensor, shape in zip((*task.inputs, task.output), (*task.maps, task.made), strict=True):
+            if tensor.data is None:
+                shapes[tensor.index] = shape
+                if is_joined(task):
+                    parent[root(tensor.index)] = root(task.output.index)
+    regions: dict[int, dict[int, MapShape]] = {}
+    for index, shape in shapes.items():
+        regions.setdefault(root(index), {})[index] = shape
+    joined = [task for task in tasks if is_joined(task)]
+    return [Region([task for task in joined if task.output.index in own], own) for own in regions.values()]
+
+
+def _folded(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
+    """The tasks; those over all of a map that is too wide read a copy of it with more and shorter lines."""
+    wide = {index for region in _wide(name, tasks, topology) for index in region.shapes}
+    folded: list[Task] = []
+    for task in tasks:
+        folded.append(task)
+        if is_over_map(task) and task.inputs[0].index in wide:
+            made = _shorter(task.maps[0], topology)
+            folded[-1] = replace(task, node=_over(task.node, made))
+            folded = with_copy(folded, folded[-1], task.inputs[0].index, Reshape((1, *made)), made)
+    return folded
+
+
+def _over(node: Node, shape: MapShape) -> Node:
+    """A layer over all of a map, for one of another shape."""
+    op = node.operator
+    return replace(node, operator=replace(op, window=shape[:2])) if isinstance(op, MaxPool | AveragePool) else node
+
+
+def _shorter(shape: MapShape, topology: Topology) -> MapShape:
+    """As many elements in the same order, in the longest lines that a row has room for."""
+    lines, width, channels = shape
+    fitting = [w for w in factors(width) if least_words(w, Padding(), False, topology) <= topology.units.count]
+    return lines * width // fitting[-1], fitting[-1], channels
+
+
+def _apart(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
+    """The tasks, with a copy of what each window reads that reaches beyond its column, so that nothing is computed
+    twice.
+    """
+    apart = list(tasks)
+    made = {task.output.index for task in tasks if task.family != "rewriting"}
+    for region in _wide(name, tasks, topology):
+        for task in region.tasks:
+            window = task.window
+            reaches = window.kernel[1] > 1 or window.strides[1] > 1
+            if task.family != "elements" and reaches and task.inputs[0].index in made:
+                apart = with_copy(apart, task, task.inputs[0].index)
+    return apart
