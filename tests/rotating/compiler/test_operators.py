@@ -251,7 +251,7 @@ def real_average(weave: Weave) -> int:
         ),
         (
             lambda weave: weave.convolution(weave.input(1, 70, 1), 1, 65),
-            r"a single column of what is made of them needs 66 words, padding included, and a row of .* has 64",
+            r"a single column of what is made of them needs 65 words, padding included, and a row of .* has 64",
         ),
     ],
 )

@@ -137,7 +137,22 @@ def pooled(weave: Weave) -> int:
     return weave.fully_connected(weave.add(pool, x, zero_point=zero), 5)
 
 
-LAYERS = [depthwise, largest, average, apart, residual, constant, looked_up, beside, whole, pooled]
+def only_whole(weave: Weave) -> int:
+    return weave.fully_connected(weave.input(2, 37, 3), 5)
+
+
+def only_beside(weave: Weave) -> int:
+    return weave.add(Concatenation(2), weave.input(2, 37, 3), weave.input(2, 9, 3), zero_point=-7)
+
+
+def pixel(weave: Weave) -> int:
+    """One that goes with all of a map."""
+    x = weave.convolution(weave.input(3, 40, 3), 4)
+    return weave.add(ADD, x, weave.convolution(weave.input(1, 1, 4), 4, 1), zero_point=-5)
+
+
+LAYERS = [depthwise, largest, average, apart, residual, constant, looked_up, beside, whole, pooled, only_whole]
+LAYERS += [only_beside, pixel]
 
 
 @pytest.mark.parametrize("make", LAYERS)

@@ -38,15 +38,14 @@ class Layouts:
 
 
 def layouts_of(
-    name: str, tasks: Sequence[Task], topology: Topology, in_parts: bool = True, pieces: Mapping[int, Piece] = NO_PIECES
+    tasks: Sequence[Task], topology: Topology, in_parts: bool = True, pieces: Mapping[int, Piece] = NO_PIECES
 ) -> Layouts:
     """The layouts of all tensors of a network, ``pieces`` of which are stripes of others.
 
     Raises:
-        CapacityError: lines that no row has room for.
         Apart: maps that can't be brought together.
     """
-    sizes = Sizes(name, tasks, topology, in_parts)
+    sizes = Sizes(tasks, topology, in_parts)
     sizes.settle()
     maps = _Maps(sizes, _needed(sizes), pieces)
     for task in tasks:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from tilesim.errors import CapacityError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Padding
 from tilesim.rotating.compiler.blocks import block_size, least_words, slots
@@ -19,7 +18,6 @@ class Sizes:
     many the layer that makes a tensor cuts those that it reads.
     """
 
-    name: str
     tasks: Sequence[Task]
     topology: Topology
     in_parts: bool = True
@@ -38,11 +36,7 @@ class Sizes:
         self.words = {index: self._least(index) for index in self.tensors}
 
     def settle(self) -> None:
-        """Blocks that are too small for what follows grow, until there are none.
-
-        Raises:
-            CapacityError: a line that no row has room for.
-        """
+        """Blocks that are too small for what follows grow, until there are none."""
         made = {task.output.index for task in self.tasks}
         given = [index for index, tensor in self.tensors.items() if index not in made and tensor.data is None]
         while True:
@@ -71,11 +65,7 @@ class Sizes:
     def _smallest(self, index: int) -> int:
         units = self.topology.units.count
         size = block_size(self.words[index], units)
-        if size is None:
-            raise CapacityError(
-                f"{self.name}: tensor {self.tensors[index].title} has lines that need blocks of {self.words[index]:,} "
-                f"words, padding included, and a row of {self.topology.name} has {units:,}"
-            )
+        assert size is not None, "wider maps are cut into stripes before"
         return size
 
     def _goes_on(self, task: Task) -> bool:

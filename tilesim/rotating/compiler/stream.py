@@ -91,7 +91,7 @@ class Stream:
     def _of(cls, plan: RowPlan, topology: Topology, in_parts: bool, ahead: bool) -> Stream:
         name = plan.network.name
         striped = in_stripes(name, tasks_of(plan), topology)
-        tasks, layouts = _settled(name, striped, topology, in_parts)
+        tasks, layouts = _settled(striped, topology, in_parts)
         calls = []
         for task in tasks:
             inputs = tuple(layouts.of[tensor.index] for tensor in task.inputs)
@@ -324,7 +324,7 @@ class Stream:
         return rows
 
 
-def _settled(name: str, striped: Striped, topology: Topology, in_parts: bool) -> tuple[list[Task], Layouts]:
+def _settled(striped: Striped, topology: Topology, in_parts: bool) -> tuple[list[Task], Layouts]:
     """The layouts, and copies where one map can't be what all readers want.
 
     Raises:
@@ -333,7 +333,7 @@ def _settled(name: str, striped: Striped, topology: Topology, in_parts: bool) ->
     tasks = striped.tasks
     for _ in range(3 * len(tasks) + 1):
         try:
-            return tasks, layouts_of(name, tasks, topology, in_parts, striped.pieces)
+            return tasks, layouts_of(tasks, topology, in_parts, striped.pieces)
         except Apart as apart:
             tasks, reader = with_copy(tasks, apart.task, apart.tensor), apart.task
     raise CapacityError(f"{reader.title} must read tensors whose channels stand in the same blocks")

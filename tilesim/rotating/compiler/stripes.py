@@ -6,6 +6,7 @@ Source: US 2018/0157962 has maps as wide as a row at most; stripes are an assump
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
@@ -38,7 +39,8 @@ def in_stripes(name: str, tasks: Sequence[Task], topology: Topology) -> Striped:
     """
     found: list[Striped] = []
     refused: list[CapacityError] = []
-    for prepared in (_folded(name, tasks, topology), _apart(name, _folded(name, tasks, topology), topology)):
+    folded = _folded(tasks, topology)
+    for prepared in (folded, _apart(folded, topology)):
         try:
             found.append(_striped(name, prepared, topology))
         except CapacityError as error:
@@ -50,7 +52,7 @@ def in_stripes(name: str, tasks: Sequence[Task], topology: Topology) -> Striped:
 
 def _striped(name: str, tasks: Sequence[Task], topology: Topology) -> Striped:
     columns: dict[int, list[Columns]] = {}
-    for region in _wide(name, tasks, topology):
+    for region in _wide(tasks, topology):
         columns.update(_cut(name, region, topology))
     return Striped(*cut_tasks(tasks, columns)) if columns else Striped(list(tasks))
 
@@ -63,34 +65,34 @@ def _cut(name: str, region: Region, topology: Topology) -> dict[int, list[Column
     """
     stripes = [Stripe()]
     while not region.is_whole(stripes[-1]):
-        before = stripes[-1]
-        ends = range(before.end + 1, region.width + 1)
-        if _fits(name, region.stripe(before, ends[-1]), topology):
-            stripes.append(region.stripe(before, ends[-1]))
-            continue
-        low, high = 0, len(ends) - 1  # how many of the ends are known to fit, and from which on none does
-        while low < high:
-            middle = (low + high) // 2
-            if _fits(name, region.stripe(before, ends[middle]), topology):
-                low = middle + 1
-            else:
-                high = middle
-        if not low:
-            raise _too_wide(name, region.stripe(before, ends[0]), topology)
-        stripes.append(region.stripe(before, ends[low - 1]))
+        stripes.append(_widest(name, region, stripes[-1], topology))
     return {index: [stripe.columns[index] for stripe in stripes[1:]] for index in stripes[-1].columns}
 
 
-def _sizes(name: str, stripe: Stripe, topology: Topology) -> Sizes:
-    return Sizes(name, stripe.tasks, topology)
+def _widest(name: str, region: Region, before: Stripe, topology: Topology) -> Stripe:
+    """The stripe behind another one. The last may have more columns than others that end sooner, so it is tried first.
+
+    Raises:
+        CapacityError: there is no room for a single column.
+    """
+    last = region.stripe(before, region.width)
+    if _fits(last, topology):
+        return last
+    ends = range(before.end + 1, region.width)
+    beyond = bisect_left(ends, True, key=lambda end: not _fits(region.stripe(before, end), topology))
+    if not beyond:
+        raise _too_wide(name, region.stripe(before, before.end + 1), topology)
+    return region.stripe(before, ends[beyond - 1])
 
 
-def _fits(name: str, stripe: Stripe, topology: Topology) -> bool:
-    return max(_sizes(name, stripe, topology).words.values()) <= topology.units.count
+def _fits(stripe: Stripe, topology: Topology) -> bool:
+    """Whether rows have room for what layers read and make, and for what only leaves or comes."""
+    alone = [least_words(columns.width, Padding(), False, topology) for columns in stripe.columns.values()]
+    return max([*alone, *Sizes(stripe.tasks, topology).words.values()]) <= topology.units.count
 
 
 def _too_wide(name: str, stripe: Stripe, topology: Topology) -> CapacityError:
-    sizes = _sizes(name, stripe, topology)
+    sizes = Sizes(stripe.tasks, topology)
     index, words = max(sizes.words.items(), key=lambda item: item[1])
     return CapacityError(
         f"{name}: tensor {sizes.tensors[index].title} has lines of which a single column of what is made of them needs "
@@ -110,9 +112,9 @@ def is_over_map(task: Task) -> bool:
     return pools or isinstance(op, FullyConnected | Mean)
 
 
-def _wide(name: str, tasks: Sequence[Task], topology: Topology) -> list[Region]:
+def _wide(tasks: Sequence[Task], topology: Topology) -> list[Region]:
     """Layers that must be cut alike, because a map that they read or make is too wide."""
-    words = Sizes(name, tasks, topology).words
+    words = Sizes(tasks, topology).words
     return [region for region in _regions(tasks) if any(words[index] > topology.units.count for index in region.shapes)]
 
 
@@ -139,9 +141,9 @@ def _regions(tasks: Sequence[Task]) -> list[Region]:
     return [Region([task for task in joined if task.output.index in own], own) for own in regions.values()]
 
 
-def _folded(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
+def _folded(tasks: Sequence[Task], topology: Topology) -> list[Task]:
     """The tasks; those over all of a map that is too wide read a copy of it with more and shorter lines."""
-    wide = {index for region in _wide(name, tasks, topology) for index in region.shapes}
+    wide = {index for region in _wide(tasks, topology) for index in region.shapes}
     folded: list[Task] = []
     for task in tasks:
         folded.append(task)
@@ -165,13 +167,13 @@ def _shorter(shape: MapShape, topology: Topology) -> MapShape:
     return lines * width // fitting[-1], fitting[-1], channels
 
 
-def _apart(name: str, tasks: Sequence[Task], topology: Topology) -> list[Task]:
+def _apart(tasks: Sequence[Task], topology: Topology) -> list[Task]:
     """The tasks, with a copy of what each window reads that reaches beyond its column, so that nothing is computed
     twice.
     """
     apart = list(tasks)
     made = {task.output.index for task in tasks if task.family != "rewriting"}
-    for region in _wide(name, tasks, topology):
+    for region in _wide(tasks, topology):
         for task in region.tasks:
             window = task.window
             reaches = window.kernel[1] > 1 or window.strides[1] > 1
