@@ -71,6 +71,8 @@ class Task:
     network: str = ""
     constants: tuple[Array, ...] = field(default=(), repr=False)
     """Weights and biases, as the operator has them."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Those of the inputs as the operator reads them, if a reshape is between."""
 
     @property
     def title(self) -> str:

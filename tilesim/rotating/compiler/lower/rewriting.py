@@ -38,9 +38,10 @@ def rewriting_parts(call: Call) -> list[Part]:
 def wanted(call: Call) -> NDArray[np.int64]:
     """Which element of the inputs each of the output is, (lines, columns, channels); -1 where it is the fill."""
     first, numbers = 0, []
-    for shape, tensor in zip(call.task.maps, call.task.inputs, strict=True):
-        count = int(np.prod(shape))
-        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(tensor.shape))
+    shapes = call.task.shapes or tuple(tensor.shape for tensor in call.task.inputs)
+    for own, shape in zip(call.task.maps, shapes, strict=True):
+        count = int(np.prod(own))
+        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(shape))
         first += count
     made = np.asarray(call.task.node.operator.evaluate(numbers)).reshape(call.task.made)
     return np.where(made < VALUES, -1, made - VALUES)
