@@ -114,3 +114,18 @@ def test_a_rotating_machine_refuses_constants_of_another_shape(shape: tuple[int,
     (tmp_path / "model.tflite").write_bytes(file.written([x], [y]))
     with pytest.raises(CapacityError, match=r"node y \(add\) must read constants of the \(2, 2, 4\) that it makes"):
         tilesim.compile(tilesim.load_network(tmp_path / "model.tflite"), tilesim.load_topology("nnu-1024"))
+
+
+def test_a_rotating_machine_slices_what_a_reshape_made_a_vector(tmp_path: Path) -> None:
+    file = TfliteFile()
+    shapes = ((1, 1, 1, 3), (1, 1, 1, 3), (1, 3), (1, 1))
+    x, pooled, flat, y = (file.tensor(shape, np.int8, [0.5]) for shape in shapes)
+    begin, size = (file.tensor((2,), np.int32, data=np.array(each, np.int32)) for each in ([0, 2], [1, 1]))
+    file.operator("MAX_POOL_2D", [x], [pooled], **MOVES, FilterHeight=1, FilterWidth=1)
+    file.operator("RESHAPE", [pooled], [flat], NewShape=(1, 3))
+    file.operator("SLICE", [flat, begin, size], [y])
+    (tmp_path / "model.tflite").write_bytes(file.written([x], [y]))
+    one = tilesim.load_network(tmp_path / "model.tflite")
+    program = tilesim.compile(one, tilesim.load_topology("nnu-512"))
+    run = tilesim.simulate(program, [np.array([1, 2, 3], np.int8).reshape(shapes[0])])
+    assert run.outputs[0].tolist() == [[3]]

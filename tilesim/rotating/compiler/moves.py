@@ -53,9 +53,10 @@ def wanted(task: Task) -> Indices:
     if task.cut is not None and task.cut.moved is not None:
         return task.cut.moved
     first, numbers = 0, []
-    for shape, tensor in zip(task.maps, task.inputs, strict=True):
-        count = int(np.prod(shape))
-        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(tensor.shape))
+    shapes = task.shapes or tuple(tensor.shape for tensor in task.inputs)
+    for own, shape in zip(task.maps, shapes, strict=True):
+        count = int(np.prod(own))
+        numbers.append(np.arange(VALUES + first, VALUES + first + count).reshape(shape))
         first += count
     made = np.asarray(task.node.operator.evaluate(numbers)).reshape(task.made)
     return np.where(made < VALUES, NOWHERE, made - VALUES)

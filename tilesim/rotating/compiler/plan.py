@@ -156,9 +156,10 @@ def tasks_of(plan: RowPlan) -> list[Task]:
         maps = tuple(shapes.setdefault(tensor.index, map_shape(tensor.shape)) for tensor in inputs)
         made = maps[0] if isinstance(node.operator, ALONE) else made
         shapes[output.index] = made
+        shapes_read = tuple(tensors[index].shape for index in operand_indices(node))
         weights = node.inputs[1:] if isinstance(node.operator, WEIGHTED) else ()
         constants = tuple(data for index in weights if (data := tensors[index].data) is not None)
-        task = Task(layer, node, inputs, output, maps, made, plan.network.name, constants=constants)
+        task = Task(layer, node, inputs, output, maps, made, plan.network.name, constants=constants, shapes=shapes_read)
         tasks += _spread(task) if isinstance(node.operator, PAIRS) else [task]
     return tasks
 

@@ -94,6 +94,8 @@ class Task:
     """Whether the network knows nothing of it."""
     constants: tuple[Array, ...] = field(default=(), repr=False)
     """Weights and biases, as the operator has them."""
+    shapes: tuple[tuple[int, ...], ...] = ()
+    """Those of the inputs as the operator reads them, if a reshape is between."""
     cut: Cut | None = field(default=None, repr=False)
     """Which columns it makes, if not all; then its tensors are stripes of the network's."""
 
