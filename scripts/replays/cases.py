@@ -51,7 +51,10 @@ class Material:
     def __init__(self, models: Path) -> None:
         self.models = {path.parent.name: path for path in sorted(models.glob("*/model.tflite"))}
         self.networks = (*tilesim.list_workloads(), *self.models)
-        self.programs = shipped_programs()
+        shipped = shipped_programs()
+        self.programs = {name: path for name, path in shipped.items() if not path.with_suffix(".npz").exists()}
+        """Those of masters on a ring."""
+        self.with_data = {name: path for name, path in shipped.items() if name not in self.programs}
         chips = {name: tilesim.load_topology(name).machine for name in tilesim.list_topologies()}
         self.systolic = [name for name, machine in chips.items() if machine == "systolic"]
         self.chips = tuple(chips)
@@ -61,7 +64,7 @@ class Material:
         made = [
             *self._runs(), *self._partitions(), *self._batches(), *self._series(), *self._variants(),
             *self._forms(), *self._recordings(), *self._through_python(),
-            *self._shipped_programs(), *self._hangs(), *self._documents(),
+            *self._shipped_programs(), *self._programs_with_data(), *self._hangs(), *self._documents(),
         ]  # fmt: skip
         return {case.name: case for case in sorted(made, key=lambda case: case.name)}
 
@@ -126,7 +129,7 @@ class Material:
     def _forms(self) -> Iterator[Case]:
         """A program that is saved and read back is the same one."""
         for network in self._known(SMALL_NETWORKS):
-            for chip in ("pocket-2x1", "edge-2x2", "systolic-4", "tpu-v1"):
+            for chip in ("pocket-2x1", "edge-2x2", "systolic-4", "tpu-v1", "nnu-1024"):
                 for ending in ("tasm", "tbin"):
                     saved = f"p.{ending}"
                     write = ("tilesim", "compile", self._word(network), "--topology", chip, "--output", saved)
@@ -139,7 +142,7 @@ class Material:
             yield self._run(f"trace-tracks/pocket/{chip}", ["pocket"], chip, "--trace-tracks", units)
 
     def _through_python(self) -> Iterator[Case]:
-        for chip in ("pocket-2x1", "edge-2x2", "systolic-4", "tpu-v1"):
+        for chip in ("pocket-2x1", "edge-2x2", "systolic-4", "tpu-v1", "nnu-1024"):
             yield self._case(f"python/pocket/{chip}", [], ("python", "pocket", chip))
 
     def _shipped_programs(self) -> Iterator[Case]:
@@ -157,6 +160,13 @@ class Material:
             yield Case(
                 f"saved-tbin/{name}", (binary, ("tilesim", "run", "p.tbin", *RECORD, "--rules", "observe")), files
             )
+
+    def _programs_with_data(self) -> Iterator[Case]:
+        for name, path in self.with_data.items():
+            files = {path.name: path, path.with_suffix(".npz").name: path.with_suffix(".npz")}
+            binary = ("tilesim", "compile", path.name, "--output", "p.tbin")
+            yield Case(f"program/{name}", (("tilesim", "run", path.name, *RECORD),), files)
+            yield Case(f"saved-tbin/{name}", (binary, ("tilesim", "run", "p.tbin", *RECORD)), files)
 
     def _hangs(self) -> Iterator[Case]:
         """Programs that lost a line, or wait for the wrong thing."""
