@@ -25,6 +25,14 @@ TOO_SMALL = {
     ("ring-8", "digits"): "must fit the narrow memory of ring-8",
     ("ring-8", "example-conv"): "must fit the narrow memory of ring-8",
     ("ring-8", "example-residual"): "must fit the narrow memory of ring-8",
+    **{
+        (chip, name): f"must fit the data RAM of {chip}: they take"
+        for chip in ("rotating-8", "rotating-16")
+        for name in ("digits", "example-conv", "example-residual")
+    },
+    ("rotating-16", "batching"): "must fit the data RAM of rotating-16: they take",
+    ("rotating-8", "batching"): "a single column of what is made of them needs 9 words",
+    ("nnu-512", "batching"): "must fit the data RAM of nnu-512: they take 130 rows, and there are 64",
 }
 
 
