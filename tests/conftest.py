@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import gc
 import os
 from pathlib import Path
 
 import pytest
 from hypothesis import settings
-
-from tilesim.__main__ import YOUNG_OBJECTS
-
-gc.set_threshold(YOUNG_OBJECTS)  # as in the program; it saves a seventh of the time
 
 # A machine may be slow, and what is merged must not depend on luck: there the examples are the same each time.
 settings.register_profile("tilesim", deadline=None, derandomize=bool(os.environ.get("TILESIM_CI")))
@@ -35,12 +30,6 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     left_out = [item for item in items if bool(item.get_closest_marker("soak")) != soak]
     config.hook.pytest_deselected(items=left_out)
     items[:] = [item for item in items if bool(item.get_closest_marker("soak")) == soak]
-
-
-def pytest_collection_finish() -> None:
-    """The tests themselves, thousands of them, are no garbage as long as there are some left to run."""
-    gc.collect()
-    gc.freeze()
 
 
 @pytest.fixture(scope="session")

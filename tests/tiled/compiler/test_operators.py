@@ -10,9 +10,10 @@ from tilesim.tiled.compiler.operators import ELSEWHERE, OPERATORS, traits_of
 from tilesim.tiled.compiler.traits import ReceptiveField
 
 
-def test_every_operator_but_one_has_its_place() -> None:
+def test_every_operator_has_its_place_but_those_that_tiles_do_not_know() -> None:
     kinds = {kind for kind in vars(golden).values() if isinstance(kind, type)}
-    assert kinds - {*OPERATORS, *ELSEWHERE} == {golden.Normalise, golden.Padding}
+    unknown = {golden.Normalise, golden.LeakyRelu, golden.StridedSlice, golden.TransposeConvolution}
+    assert kinds - {*OPERATORS, *ELSEWHERE} == {*unknown, golden.Padding}
 
 
 @pytest.mark.parametrize(
