@@ -24,9 +24,14 @@ CASES = (
     ("tiled", "example-conv", "edge-1x2"),
     ("systolic", "digits", "systolic-32"),
     ("systolic", "example-residual", "systolic-32"),
+    ("rotating", "digits", "nnu-1024-jump"),
 )
-BASE: Mapping[str, Mapping[str, Value]] = {"tiled": {"tile.traversal": "multiplier"}, "systolic": {}}
-"""With which each key tells."""
+BASE: Mapping[str, Mapping[str, Value]] = {
+    "tiled": {"tile.traversal": "multiplier"},
+    "systolic": {},
+    "rotating": {"weight_ram.rows": 400},
+}
+"""With which each key tells; weights of the rotating chip are streamed."""
 KEYS = [(machine, key) for machine in BASE for key in sorted(machine_named(machine).run_time_keys)]
 
 
@@ -43,7 +48,8 @@ def _other(topology: Topology, key: str) -> Value:
     value = next(each.value for each in keys(topology) if each.key == key)
     if key == "tile.traversal":
         return "adder" if value == "multiplier" else "multiplier"
-    assert isinstance(value, int)
+    if isinstance(value, str):
+        return "dual" if value == "single" else "single"
     return 3 - value if key == "wide_memory.ports" else 2 * value + 1
 
 
@@ -120,7 +126,7 @@ def read_keys(monkeypatch: pytest.MonkeyPatch) -> set[tuple[type, str]]:
     return found
 
 
-@pytest.mark.parametrize("chip", ["edge-2x2", "fig2-5x2", "systolic-32", "tpu-v1"])
+@pytest.mark.parametrize("chip", ["edge-2x2", "fig2-5x2", "systolic-32", "tpu-v1", "nnu-1024"])
 @pytest.mark.parametrize("workload", ["digits", "example-residual"])
 def test_no_compiler_reads_them(chip: str, workload: str, read_keys: set[tuple[type, str]]) -> None:
     """Nor does what is found of a program without a run."""
