@@ -41,11 +41,19 @@ def plan_parameters(
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    plain = _plan(builders, policy, side_by_side=False)
-    if not any(own.mixed for own in asked):
-        return plain
-    wide = _plan(builders, policy, side_by_side=True)
-    return min((wide, plain), key=_cycles)
+    ways = (True, False) if any(own.mixed for own in asked) else (False,)
+    plans: list[Planned] = []
+    for side_by_side in ways:
+        try:
+            plans.append(_plan(builders, policy, side_by_side=side_by_side))
+        except CapacityError as error:
+            too_large = error
+            continue
+        if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
+            break
+    if not plans:
+        raise too_large
+    return min(plans, key=_cycles)
 
 
 def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, *, side_by_side: bool) -> Planned:

@@ -29,7 +29,9 @@ FAR = 1 << 30
 
 @dataclass(frozen=True)
 class Window:
-    """A depthwise layer as a tile makes it: words of channels, rows and columns of the output, and the kernel."""
+    """A depthwise layer as tiles make it: words of channels, rows and columns of the output, and the kernel. Tiles and
+    bands may have fewer ``rows``; the way to make them must be the same for all, as their weights are.
+    """
 
     words: int
     rows: int
@@ -118,8 +120,8 @@ def window_of(task: TileTask, op: DepthwiseConvolution) -> Window:
     height, width, _ = task.constants[0].shape
     word, output = task.topology.narrow_memory.word_bytes, task.output
     words = padded(len(task.outputs), word) // word
-    sizes = len(output.block_rows), len(output.block_columns)
-    return Window(words, *sizes, (height, width), op.strides, op.dilations)
+    rows = -(-output.shape.height // task.topology.grid.rows)
+    return Window(words, rows, len(output.block_columns), (height, width), op.strides, op.dilations)
 
 
 def nest_of(task: TileTask, costs: LaneCosts, groups: PixelGroups) -> NestWriter:
@@ -132,7 +134,9 @@ def nest_of(task: TileTask, costs: LaneCosts, groups: PixelGroups) -> NestWriter
     row, pixel = source.row_bytes, source.pixel_bytes
     return NestWriter(
         [
-            Level("y", window.rows, {"input": task.step * down * row, "output": task.step * target.row_bytes}),
+            Level(
+                "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
+            ),
             Level(
                 "cb",
                 window.words // share,

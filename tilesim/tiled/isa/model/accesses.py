@@ -102,7 +102,8 @@ def _of_tensorop(op: TensorOp, word_bytes: int) -> Iterator[Access]:
 
 def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
     """Whether the loop of the lanes moves an operand."""
-    return any(stride and loop == op.nest.loops[-1].name for loop, stride in reference.strides)
+    lanes = {loop.name for loop in op.nest.loops[-1:]}
+    return any(stride and loop in lanes for loop, stride in reference.strides)
 
 
 def _by_word(access: Access, word_bytes: int) -> Access:
