@@ -138,7 +138,7 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (FEED, {"address": 960}, "address must stay inside the data memory of 1024 bytes, not 0x3c0 to 0x440"),
         (CONV, {"input": at(2, y=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
         (CONV, {"output": at(512, y=18)}, "output must move by a multiple of 4 bytes (one word) in the loop y"),
-        (CONV, {"output": at(0, lane=6)}, "output must move by a multiple of 4 bytes (one word) in the loop lane, not by"),
+        (CONV, {"output": at(0, lane=6)}, "output must move by a multiple of 4 bytes (one word) in the loop lane, not"),
         (CONV, {"output": at(0, y=4, lane=512)}, "narrow memory of 1024 bytes, but ends at 1552"),
         (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one row), not at 0x20"),
         (CONSUME, {"write": stream(0, 2, 32)}, "by a multiple of 64 bytes (one row) in the loop r, not by 32"),
