@@ -58,7 +58,8 @@ def lowered(
     traits = traits_of(node)
     pieces: Pieces = {}
     known: dict[object, list[Piece]] = {}
-    alike = len({len(columns) for columns in map_.columns.blocks if columns}) == 1
+    made = map_.columns.own if call.group else map_.columns.blocks
+    alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
         task = replace(_task(builder, call, tile, step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
