@@ -167,7 +167,7 @@ def test_in_bands_tiles_with_unequal_columns_keep_to_one_way(tmp_path: Path) -> 
     both.
     """
     made = network(tmp_path, (1, 30, 9, 24), *(depthwise(f"layer{k}") for k in range(3)))
-    chip = tilesim.load_topology("edge-2x2", {"narrow_memory.size_bytes": 4096})
+    chip = tilesim.load_topology("edge-2x2", {"narrow_memory.size_bytes": 5120})
     program = tilesim.compile(made, chip, partition=MIXED)
     assert max(layer.bands for layer in program.layers) > 1
     x = np.random.default_rng(1).integers(-128, 128, (1, 30, 9, 24)).astype(np.int8)
