@@ -91,7 +91,7 @@ class Chip:
         to = neighbour(topology.grid, tile.index, side)
         assert to is not None
         account = self._account(f"chip.mesh.tile{tile.index}.{side}")
-        link = MeshLink(self.clock, account, topology.mesh)
+        link = MeshLink(self.clock, account, topology.mesh, topology.narrow_memory.word_bytes)
         tile.mesh_out[side].link = self.tiles[to].mesh_in[OPPOSITE[side]].link = link
 
     def _instruction_bus(self, topology: Topology) -> list[BusStop]:
