@@ -48,7 +48,8 @@ class Chip:
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
         self.stops = [
-            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring) for node in range(tiles + 3)
+            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring, topology.wide_memory.row_bytes)
+            for node in range(tiles + 3)
         ]
         for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
             stop.following = following

@@ -22,8 +22,8 @@ Array = NDArray[Any]
 class ClassifierTile(Thread):
     """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
-    Timing: elements * cycles_per_element cycles after the last row has come, of top-k for each of the k, then a row of
-    results a cycle.
+    Timing: elements * cycles_per_element cycles after the last row has come, of top-k for each of the k, then rows of
+    results, each for as many cycles as it has parts.
     """
 
     def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, stop: RingStop) -> None:
@@ -67,6 +67,8 @@ class ClassifierTile(Thread):
             self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
             while self._stop.outgoing is not None:
                 yield CREDIT
+            for _ in range(self._stop.parts - 1):
+                yield BUSY
 
     def commit(self) -> None:
         self.acted = self.acted or (self._kind == CREDIT and self._stop.outgoing is None)
@@ -78,10 +80,11 @@ class ClassifierTile(Thread):
     def ready(self) -> bool:
         return self._posted
 
-    def accept(self, packet: Packet) -> None:
-        self._rows.append(packet.row)
-        self._posted = False
+    def accept(self, packet: Packet, last: bool) -> None:
         self.acted = True
+        if last:
+            self._rows.append(packet.row)
+            self._posted = False
 
 
 def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:
