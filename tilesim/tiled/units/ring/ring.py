@@ -175,8 +175,11 @@ class RingStop:
         self._decisions.discard(now)
         self._lacks_credit = False
         self._let_instants_pass(now)
-        if self._next_packet <= now and self._handle_head(now):
-            self._let_instants_pass(now)
+        if self._next_packet <= now:
+            if self._handle_head(now):
+                self._let_instants_pass(now)
+        elif self._register:
+            self.poke(self._next_packet - now)
         if self.outgoing and (self._link_free <= now or self.outgoing[0].instant):
             self._inject()
         elif self.outgoing:
@@ -253,6 +256,8 @@ class RingStop:
 
     def _await_credit(self) -> None:
         self._lacks_credit = True
+        if self._freed:  # by a packet that began to leave when nobody here waited
+            self.poke(self._freed[0] - self._clock.cycle)
         if self.link.waiting is None:
             self.link.spend("idle")
             self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
