@@ -64,14 +64,10 @@ class ClassifierTile(Thread):
         rows = results(op, self._rows)
         transfer = SentTransfer(op.label)
         for k, row in enumerate(rows):
-            self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
-            while self._stop.outgoing is not None:
-                yield CREDIT
-            for _ in range(self._stop.parts - 1):
-                yield BUSY
+            yield from self._stop.sending(Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer))
 
     def commit(self) -> None:
-        self.acted = self.acted or (self._kind == CREDIT and self._stop.outgoing is None)
+        self.acted = self.acted or (self._kind == CREDIT and self._stop.takes)
         super().commit()
 
     def engaged(self) -> bool:

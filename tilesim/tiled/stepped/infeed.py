@@ -55,11 +55,7 @@ class InfeedEngine(Thread):
             transfer = SentTransfer(op.label)
             for place in range(op.rows):
                 row = yield from self._row(op, k * op.rows + place)
-                self._stop.outgoing = Packet(op.to << k, row, place == op.rows - 1, transfer)
-                while self._stop.outgoing is not None:
-                    yield CREDIT
-                for _ in range(self._stop.parts - 1):
-                    yield BUSY
+                yield from self._stop.sending(Packet(op.to << k, row, place == op.rows - 1, transfer))
 
     def _row(self, op: Infeed, number: int) -> Generator[str, None, Bytes]:
         if op.source == "data":
@@ -72,7 +68,7 @@ class InfeedEngine(Thread):
         return queue.take()
 
     def commit(self) -> None:
-        self.acted = self._kind == CREDIT and self._stop.outgoing is None
+        self.acted = self._kind == CREDIT and self._stop.takes
         self.passed += self._passing
         self._passing = 0
         super().commit()

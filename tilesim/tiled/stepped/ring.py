@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -88,6 +88,19 @@ class RingStop:
         self._hop_cycles = ring.hop_cycles
         self._circulates = ring.no_consumer == "circulate"
         self._returned = 0
+
+    @property
+    def takes(self) -> bool:
+        """Whether the node's packet has begun to leave, or there is none."""
+        return self.outgoing is None
+
+    def sending(self, packet: Packet) -> Iterator[str]:
+        """Send a packet of this node: what each cycle of that is to who sends it."""
+        self.outgoing = packet
+        while not self.takes:
+            yield CREDIT
+        for _ in range(self.parts - 1):
+            yield BUSY
 
     def arbitrate(self, upstream: RingStop) -> None:
         """Do what can be done in this cycle; a place freed here is the ``upstream`` stop's."""
