@@ -60,10 +60,9 @@ def spans(bench: Bench, track: str) -> list[tuple[int, int, str]]:
     """Of a unit: (start, cycles, kind), those that follow one another and say the same as one."""
     found: list[tuple[int, int, str]] = []
     for start, cycles, kind, _ in bench.spans(track):
-        if found and found[-1][2] == kind and sum(found[-1][:2]) == start:
-            start, before, _ = found.pop()
-            cycles += before
-        found.append((start, cycles, kind))
+        follows = bool(found) and found[-1][2] == kind and sum(found[-1][:2]) == start
+        first, before, _ = found.pop() if follows else (start, 0, kind)
+        found.append((first, before + cycles, kind))
     return found
 
 
