@@ -32,7 +32,7 @@ BASE: Mapping[str, Mapping[str, Value]] = {
     "rotating": {"weight_ram.rows": 400},
 }
 """With which each key tells; weights of the rotating chip are streamed."""
-NARROWER = ("ring.width_bytes", "mesh.width_bytes")
+NARROWER = ("mesh.width_bytes",)
 """Keys that are powers of two, and at most what they are."""
 KEYS = [(machine, key) for machine in BASE for key in sorted(machine_named(machine).run_time_keys)]
 
