@@ -44,8 +44,8 @@ RUN_TIME_KEYS = frozenset(
         *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
     )
 )
-"""data_memory.bytes_per_cycle and ring.width_bytes are none of them: where parameters come from there, or that way, they
-decide how many they may be.
+"""data_memory.bytes_per_cycle and ring.width_bytes are none of them: where parameters come from there, or that way,
+they decide how many they may be.
 """
 
 
