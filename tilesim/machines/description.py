@@ -147,6 +147,8 @@ class Description:
     """Of MACs, whatever the intensity."""
     bandwidths: tuple[PeakRate, ...] = ()
     """Of bytes, the most telling first: each has a roofline of its own."""
+    as_much_as: Mapping[str, str] = field(default_factory=dict)
+    """Keys that runs of earlier versions lack, with the key that said it then."""
     buses: tuple[str, ...] = ()
     """Those in run.json's ``bytes``."""
     memories: tuple[str, ...] = ()

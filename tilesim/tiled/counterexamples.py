@@ -166,9 +166,9 @@ def _meeting(work: WorkQueues, collision: Collision) -> dict[str, int]:
         passes = quiet + _lead(work, through) + through.hops(node) * hop
     else:
         assert gate.node is not None, "it takes rows off the ring"
-        gap, held = 1, gate
+        gap, held = work.program.topology.ring_row_cycles, gate
         passes = quiet + (node - gate.node) % work.nodes * hop
-    closed = gap == 1 and through.reach > through.hops(node)
+    closed = gap == work.program.topology.ring_row_cycles and through.reach > through.hops(node)
     early = through.rows == 1 or (closed and here.rows > 1)
     return {_key(held): quiet, _key(work.senders[here.number]): passes - early - _lead(work, here)}
 
@@ -224,24 +224,29 @@ def _key(item: WorkItem) -> str:
 
 def _row_cycles(work: WorkQueues, transfer: Transfer) -> int:
     """Cycles from one row of a transfer to the next."""
+    return _fetch_cycles(work, transfer) + work.program.topology.ring_row_cycles
+
+
+def _fetch_cycles(work: WorkQueues, transfer: Transfer) -> int:
+    """Cycles that it takes to read a row, before it enters the ring."""
     if isinstance(transfer.op, RingProduce):
-        return 2
+        return 1
     if isinstance(transfer.op, Infeed) and transfer.op.source == "data":
         topology = work.program.topology
-        return ceil(topology.wide_memory.row_bytes / topology.data_memory.bytes_per_cycle) + 1
-    return 1
+        return ceil(topology.wide_memory.row_bytes / topology.data_memory.bytes_per_cycle)
+    return 0
 
 
 def _lead(work: WorkQueues, transfer: Transfer) -> int:
     """Cycles from the beginning of a transfer's instruction to its first row's entry into the ring."""
-    return _row_cycles(work, transfer) * (1 + transfer.ordinal * transfer.rows) - 1
+    return _fetch_cycles(work, transfer) + _row_cycles(work, transfer) * transfer.ordinal * transfer.rows
 
 
 def _quiet(work: WorkQueues) -> int:
     """A cycle by which everything that can be is over."""
     topology = work.program.topology
     issue = (work.tiles + 2) * topology.instruction_bus.hop_cycles
-    words = topology.wide_memory.row_bytes // topology.narrow_memory.word_bytes
+    words = topology.mesh_beats * topology.wide_memory.row_bytes // topology.narrow_memory.word_bytes
     cycles = topology.host.latency_cycles
     for _, op in work.instructions:
         cycles += ceil(op.words * WORD_BYTES / topology.instruction_bus.width_bytes) + issue

@@ -168,14 +168,14 @@ DESCRIPTION = Description(
             byte="byte read from narrow memory", actions=("narrow_read",),
         ),
         PeakRate(
-            "ring, a row a cycle", ("wide_memory.row_bytes",), byte="byte that enters the ring", bus="ring"
+            "ring", ("ring.width_bytes",), byte="byte that enters the ring", bus="ring"
         ),
         PeakRate(
             "ports of all wide memories", (*TILES, "wide_memory.row_bytes", "wide_memory.ports"),
             byte="byte read from or written to wide memory", actions=("wide_read", "wide_write"),
         ),
         PeakRate(
-            "all mesh links, a word a cycle each", ("narrow_memory.word_bytes",), links="mesh",
+            "all mesh links", ("mesh.width_bytes",), links="mesh",
             byte="byte that crosses the mesh", bus="mesh",
         ),
         PeakRate(
@@ -189,6 +189,7 @@ DESCRIPTION = Description(
             "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
         ),
     ),
+    as_much_as={"ring.width_bytes": "wide_memory.row_bytes", "mesh.width_bytes": "narrow_memory.word_bytes"},
     buses=("ring", "mesh", "instruction_bus", "host"),
     memories=("narrow_memory", "wide_memory", "instruction_memory", "data_memory"),
     area=(
@@ -196,8 +197,8 @@ DESCRIPTION = Description(
         AreaPart("narrow memories", "sram", ("tiles", "narrow_memory.size_bytes"), ports=2),  # one reads, one writes
         AreaPart("wide memories", "sram", ("tiles", "wide_memory.size_bytes"), ports="wide_memory.ports"),
         AreaPart("instruction memory", "sram", ("instruction_memory.size_bytes",)),
-        AreaPart("ring", "link", ("ring_links", "wide_memory.row_bytes")),
-        AreaPart("mesh", "link", ("mesh_links", "narrow_memory.word_bytes")),
+        AreaPart("ring", "link", ("ring_links", "ring.width_bytes")),
+        AreaPart("mesh", "link", ("mesh_links", "mesh.width_bytes")),
         AreaPart("instruction bus", "link", ("instruction_bus_stops", "instruction_bus.width_bytes")),
         AreaPart("host", "link", ("host.bytes_per_cycle",), times=2),
     ),

@@ -15,6 +15,8 @@ Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
 Size = Annotated[Bytes, Field(ge=1, le=1 << 32)]
 LANE_BYTES = 4
 """Bytes of a lane's bias, multiplier, shift or sum in a wide row."""
+WHOLE = 0
+"""A width that is not given: what the link carries passes in one cycle. A chip has the number of bytes instead."""
 
 
 def _power_of_two(value: int) -> int:
@@ -68,6 +70,9 @@ class InstructionBus(ConfigSection):
 class Ring(ConfigSection):
     """The data ring: one wide row and a header a packet."""
 
+    width_bytes: Annotated[
+        Count, Field(description="bytes that a link carries a cycle; if it is not given, a row, wide_memory.row_bytes")
+    ] = WHOLE
     hop_cycles: Annotated[Count, Field(description="cycles from a stop to the next")] = 1
     queue: Annotated[
         Literal["split", "shared"], Field(description="one buffer for both ring roles of a tile, or one each")
@@ -78,15 +83,23 @@ class Ring(ConfigSection):
     byte_filter: Annotated[bool, Field(description="whether consumers can pick bytes of a stream")] = False
     consumer_queues: Annotated[int, Field(ge=1, le=2, description="queues of ring consumers a tile")] = 1
 
+    _width = field_validator("width_bytes")(_power_of_two)
+
 
 class Mesh(ConfigSection):
-    """Links between neighbouring tiles: one narrow word a cycle."""
+    """Links between neighbouring tiles, which carry narrow words."""
 
+    width_bytes: Annotated[
+        Count,
+        Field(description="bytes that a link carries a cycle; if it is not given, a word, narrow_memory.word_bytes"),
+    ] = WHOLE
     hop_cycles: Annotated[int, Field(ge=1, le=1 << 10, description="cycles from a tile to its neighbour")] = 1
     credits: Annotated[int, Field(ge=1, le=1 << 10, description="words that a link may hold")] = 4
     destination: Annotated[Literal["narrow", "wide"], Field(description="memory into which arriving words go")] = (
         "narrow"
     )
+
+    _width = field_validator("width_bytes")(_power_of_two)
 
 
 class NarrowMemory(ConfigSection):
@@ -181,6 +194,16 @@ class Topology(AnyTopology):
         return 2 * (rows * (columns - 1) + columns * (rows - 1))
 
     @property
+    def ring_row_cycles(self) -> int:
+        """Cycles in which a row passes a link of the ring, or a stop."""
+        return -(-self.wide_memory.row_bytes // (self.ring.width_bytes or self.wide_memory.row_bytes))
+
+    @property
+    def mesh_beats(self) -> int:
+        """Cycles in which a word crosses a link of the mesh: in so many beats."""
+        return -(-self.narrow_memory.word_bytes // (self.mesh.width_bytes or self.narrow_memory.word_bytes))
+
+    @property
     def instruction_bus_stops(self) -> int:
         """Stops of the instruction bus: the tiles and the classifier."""
         return self.tiles + 1
@@ -204,8 +227,18 @@ class Topology(AnyTopology):
         return self.tile.lanes * self.tile.inputs_per_cycle
 
     @model_validator(mode="after")
+    def _widths_given(self) -> Topology:
+        """Links whose width is not given are as wide as what they carry."""
+        for name, width_bytes in (("ring", self.wide_memory.row_bytes), ("mesh", self.narrow_memory.word_bytes)):
+            bus: Ring | Mesh = getattr(self, name)
+            if bus.width_bytes == WHOLE:  # a chip is frozen, and this is still its making
+                self.__dict__[name] = bus.model_copy(update={"width_bytes": width_bytes})
+        return self
+
+    @model_validator(mode="after")
     def _widths_agree(self) -> Topology:
         tile, narrow, wide = self.tile, self.narrow_memory, self.wide_memory
+        ring, mesh = self.ring.width_bytes, self.mesh.width_bytes
         lane_row_bytes = tile.lanes * max(LANE_BYTES, tile.inputs_per_cycle)
         word, row = (
             f"a multiple of narrow_memory.word_bytes {narrow.word_bytes}",
@@ -233,6 +266,8 @@ class Topology(AnyTopology):
             ("narrow_memory.size_bytes", narrow.size_bytes % narrow.word_bytes == 0, word),
             ("wide_memory.reserve_bytes", wide.reserve_bytes % wide.row_bytes == 0, row),
             ("wide_memory.reserve_bytes", wide.reserve_bytes < wide.size_bytes, f"below {wide.size_bytes}, the size"),
+            ("ring.width_bytes", ring <= wide.row_bytes, f"at most wide_memory.row_bytes {wide.row_bytes}"),
+            ("mesh.width_bytes", mesh <= narrow.word_bytes, f"at most narrow_memory.word_bytes {narrow.word_bytes}"),
         )
         faults = [f"{key} must be {what}, not {self._value(key)}" for key, holds, what in rules if not holds]
         faults += [

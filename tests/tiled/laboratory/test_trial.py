@@ -84,6 +84,23 @@ def test_every_row_passes_every_node_of_its_way() -> None:
     assert low["end"] == max(each["cycle"] for each in document["picture"]["passages"] if each["transfer"] == "low")
 
 
+@pytest.mark.parametrize("width", [16, 8, 2, 1])
+def test_on_a_narrow_ring_a_row_passes_for_as_many_cycles_as_it_has_parts(width: int) -> None:
+    """Rows of 16 bytes; the verdicts are the same, and so are the pairs whose rule is broken in a run."""
+    document = trial(*OVERLAP, keys={"ring.width_bytes": width}).document
+    passages = document["picture"]["passages"]
+    for transfer in document["transfers"]:
+        for node, row in ((node, row) for node in transfer["path"] for row in range(transfer["rows"])):
+            of_row = (transfer["name"], node, row)
+            cycles = [each["cycle"] for each in passages if (each["transfer"], each["node"], each["row"]) == of_row]
+            assert cycles == [*range(cycles[0], cycles[0] + 16 // width)]
+    for span in document["picture"]["under_way"]:
+        last = max(each["cycle"] for each in passages if each["transfer"] == span["transfer"])
+        assert span["end"] == last
+    assert verdicts(document) == ["refuted"] * 3
+    assert all(pair["start_times"] for reading in document["readings"] for pair in reading["pairs"])
+
+
 def test_what_else_is_wrong_is_told() -> None:
     same = {"name": "high", "master": 3, "to": 2}
     document = trial({**OVERLAP[0], "to": 2}, same).document

@@ -52,12 +52,13 @@ def ring_nodes(grid: Grid) -> list[str]:
 def bytes_a_cycle(statistics: RunStatistics) -> dict[str, int]:
     """The most bytes that a link of each bus can carry in a cycle; of buses of which the chip does not say it, none."""
     keys = {
-        "ring": "wide_memory.row_bytes",
-        "mesh": "narrow_memory.word_bytes",
-        "instruction_bus": "instruction_bus.width_bytes",
-        "host": "host.bytes_per_cycle",
+        "ring": ("ring.width_bytes", "wide_memory.row_bytes"),  # the latter in runs of earlier versions
+        "mesh": ("mesh.width_bytes", "narrow_memory.word_bytes"),
+        "instruction_bus": ("instruction_bus.width_bytes",),
+        "host": ("host.bytes_per_cycle",),
     }
-    found = {bus: count_of(statistics["chip"], key) for bus, key in keys.items()}
+    given = {bus: (count_of(statistics["chip"], key) for key in either) for bus, either in keys.items()}
+    found = {bus: next(filter(None, values), 0) for bus, values in given.items()}
     return {bus: value for bus, value in found.items() if value}
 
 

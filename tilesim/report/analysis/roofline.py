@@ -94,8 +94,8 @@ def macs_a_cycle(statistics: RunStatistics) -> tuple[int, ...]:
     Raises:
         InputError: the chip lacks a key that its kind has.
     """
-    peaks = description_of(statistics["machine"]).peaks
-    return tuple(prod(_value(statistics["chip"], key) for key in peak.keys) for peak in peaks)
+    machine = description_of(statistics["machine"])
+    return tuple(prod(_value(statistics["chip"], key, machine) for key in peak.keys) for peak in machine.peaks)
 
 
 def _dot(layer: LayerRow, rate: PeakRate, clock_hz: int) -> Dot:
@@ -107,14 +107,16 @@ def _roof(statistics: RunStatistics, rate: PeakRate, machine: Description) -> Ro
     chip = statistics["chip"]
     links = [link["track"] for link in statistics["links"]]
     times = sum(role(link, machine).bus == rate.links for link in links) if rate.links else 1
-    return Roof(rate.words, times * prod(_value(chip, key) for key in (*rate.keys, rate.clock)) / rate.per)
+    return Roof(rate.words, times * prod(_value(chip, key, machine) for key in (*rate.keys, rate.clock)) / rate.per)
 
 
-def _value(chip: Mapping[str, Any], key: str) -> int:
+def _value(chip: Mapping[str, Any], key: str, machine: Description) -> int:
     """What a key is set to."""
     value: Any = chip
     for name in key.split("."):
         value = value.get(name) if isinstance(value, Mapping) else None
+    if value is None and key in machine.as_much_as:
+        return _value(chip, machine.as_much_as[key], machine)
     if not isinstance(value, int):
         raise InputError(f"chip.{key} must be a whole number, as the topologies of this machine have it")
     return value

@@ -156,17 +156,19 @@ class Unit:
             self._count(kind, int(total), int(total) * moved_bytes)
         self.active_until = active_until
 
-    def add_each(self, wait: str, cycles: Words, moved_bytes: int = 0) -> None:
-        """Account for each of the ``cycles`` as work, in which ``moved_bytes`` were moved, and the ``wait`` before."""
-        end, n = int(cycles[-1]) + 1, len(cycles)
+    def add_each(self, wait: str, begins: Words, moved_bytes: int = 0, cycles: int = 1) -> None:
+        """Account for works of ``cycles`` cycles each from when each ``begins``, in which ``moved_bytes`` are moved (a
+        multiple of ``cycles``), and the ``wait`` before.
+        """
+        end, n = int(begins[-1]) + cycles, len(begins)
         if self._recorder is None:
-            self.spend(wait, end - n)
-            self.add(BUSY, n, moved_bytes * n)
+            self.spend(wait, end - n * cycles)
+            self.add(BUSY, n * cycles, moved_bytes * n)
             return
-        spans = np.ones((n, 2), np.int64)
-        spans[:, 0] = np.diff(cycles, prepend=self._accounted - 1) - 1
+        spans = np.full((n, 2), cycles, np.int64)
+        spans[:, 0] = np.diff(begins, prepend=self._accounted - cycles) - cycles
         some = np.flatnonzero(spans)
-        self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes))
+        self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes // cycles))
 
     def tally(self, kind: str, instruction: str, starts: Words, cycles: int, moved_bytes: int = 0) -> None:
         """Account for spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie, but

@@ -50,8 +50,8 @@ class Arrival:
     by_last_rise: bool
 
 
-HOME_CYCLES = 3
-"""What a row from its home tile takes: two of its producer's, one of each port that it goes through."""
+HOME_CYCLES = 2
+"""What a row from its home tile takes beside the ring: a cycle of each port that it goes through."""
 SOURCE = -1
 """The controller's infeed among the masters of the ring."""
 
@@ -101,13 +101,14 @@ class ProgramBuilder:
 
     @cached_property
     def weight_row_cycles(self) -> int:
-        """About what a wide row of weights costs each inference: what a master and a commit take on the ring, or what
-        data memory does, if the weights take more than half of what the tiles hold together.
+        """About what a wide row of weights costs each inference: what a link of the ring takes, and its master and a
+        commit beside that, or data memory, if the weights take more than half of what the tiles hold together.
         """
         chip, tensors = self.topology, self.plan.network.tensors.values()
         size = sum(tensor.data.nbytes for tensor in tensors if tensor.data is not None)
         stays = 2 * size <= chip.wide_memories_bytes
-        return HOME_CYCLES if stays else chip.wide_memory.row_bytes // chip.data_memory.bytes_per_cycle
+        beside = HOME_CYCLES if stays else chip.wide_memory.row_bytes // chip.data_memory.bytes_per_cycle - 1
+        return beside + chip.ring_row_cycles
 
     @property
     def run(self) -> tuple[isa.Instruction, ...]:

@@ -18,7 +18,7 @@ from tilesim.tiled.rules.untimed.transfers import Transfer
 
 @dataclass(frozen=True)
 class Passage:
-    """Number ``row`` of the rows that the instruction ``sender`` sends passes a node."""
+    """Number ``row`` of the rows that the instruction ``sender`` sends passes a node, from ``cycle`` on."""
 
     cycle: int
     node: int
@@ -42,25 +42,33 @@ def observed(program: Program, start_times: StartTimes, reading: Reading) -> tup
     return passages, [*found.values()]
 
 
-def under_way(transfer: Transfer, passages: list[Passage]) -> tuple[int, int] | None:
+def under_way(transfer: Transfer, passages: list[Passage], row_cycles: int = 1) -> tuple[int, int] | None:
     """From the cycle in which a transfer's first row enters the ring to that in which its last destination takes the
-    last one; up to the last passage of all if that never comes, None if it does not begin.
+    last part of the last one, which passes for ``row_cycles``; up to the last passage of all if that never comes, None
+    if it does not begin.
     """
     own = [passage for passage in passages if passage.sender == transfer.name]
     taken = [passage.cycle for passage in own if passage.node == transfer.destinations[-1]]
     if not own:
         return None
-    return own[0].cycle, taken[-1] if len(taken) == transfer.rows else passages[-1].cycle + 1
+    last = taken[-1] if len(taken) == transfer.rows else passages[-1].cycle + 1
+    return own[0].cycle, last + row_cycles - 1
 
 
-def as_plain(names: Mapping[str, str], passages: list[Passage]) -> list[TrialPassage]:
-    """As JSON holds them; ``names`` are the transfers by the labels of what sends them."""
+def as_plain(names: Mapping[str, str], passages: list[Passage], row_cycles: int = 1) -> list[TrialPassage]:
+    """As JSON holds them, one for each of the ``row_cycles`` in which a row passes; ``names`` are the transfers by the
+    labels of what sends them.
+    """
     return [
-        {"cycle": each.cycle, "node": each.node, "transfer": names[each.sender], "row": each.row} for each in passages
+        {"cycle": each.cycle + part, "node": each.node, "transfer": names[each.sender], "row": each.row}
+        for each in passages
+        for part in range(row_cycles)
     ]
 
 
-def spans(names: Mapping[str, str], transfers: Sequence[Transfer], passages: list[Passage]) -> list[TrialSpan]:
+def spans(
+    names: Mapping[str, str], transfers: Sequence[Transfer], passages: list[Passage], row_cycles: int = 1
+) -> list[TrialSpan]:
     """When each transfer that begins is under way."""
-    both = [(names[transfer.name], under_way(transfer, passages)) for transfer in transfers]
+    both = [(names[transfer.name], under_way(transfer, passages, row_cycles)) for transfer in transfers]
     return [{"transfer": name, "start": span[0], "end": span[1]} for name, span in both if span is not None]

@@ -76,6 +76,7 @@ def _picture(
 ) -> TrialPicture:
     shows, times = shown
     passages, findings = observed(program, times, reading)
+    row_cycles = program.topology.ring_row_cycles
     by_label = {transfer.name: transfer for transfer in transfers}
     taken = sum(each.node in by_label[each.sender].destinations for each in passages)
     found: list[TrialBreach] = [
@@ -91,7 +92,7 @@ def _picture(
         "start_times": times,
         "shows": shows,
         "ended": taken == sum(transfer.rows * len(transfer.destinations) for transfer in transfers),
-        "passages": as_plain(names, passages),
-        "under_way": spans(names, transfers, passages),
+        "passages": as_plain(names, passages, row_cycles),
+        "under_way": spans(names, transfers, passages, row_cycles),
         "breaches": sorted(found, key=lambda breach: breach["cycle"]),
     }

@@ -53,24 +53,27 @@ class StopLog:
         self._head = log.signal(name, "packet")
         self._fill: Tally = log.tally(f"{name}.fifo")
         self._standing = 0
+        self._gone = 0
+        """The cycle from which on nothing is left of the packet that left last."""
 
     def arrives(self, packet: Packet, cycle: int) -> None:
         self._fill.add(cycle, 1)
         if not self._standing:
-            self._head.set(cycle, self._number(packet))
+            self._head.set(max(cycle, self._gone), self._number(packet))
         self._standing += 1
 
-    def leaves(self, cycle: int, following: tuple[int, Packet] | None) -> None:
-        self._fill.add(cycle + 1, -1)
+    def leaves(self, end: int, following: tuple[int, Packet] | None) -> None:
+        self._gone = end
+        self._fill.add(end, -1)
         self._standing -= 1
-        self._head.set(cycle + 1, NONE)
+        self._head.set(end, NONE)
         if following is not None:
             ready, packet = following
-            self._head.set(max(ready, cycle + 1), self._number(packet))
+            self._head.set(max(ready, end), self._number(packet))
 
-    def enters(self, packet: Packet, cycle: int) -> None:
+    def enters(self, packet: Packet, cycle: int, end: int) -> None:
         self._link.set(cycle, self._number(packet))
-        self._link.set(cycle + 1, NONE)
+        self._link.set(end, NONE)
 
     def _number(self, packet: Packet) -> int:
         assert packet.transfer is not None

@@ -48,7 +48,8 @@ class Chip:
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
         self.stops = [
-            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring) for node in range(tiles + 3)
+            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring, topology.wide_memory.row_bytes)
+            for node in range(tiles + 3)
         ]
         for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
             stop.following = following
@@ -91,7 +92,7 @@ class Chip:
         to = neighbour(topology.grid, tile.index, side)
         assert to is not None
         account = self._account(f"chip.mesh.tile{tile.index}.{side}")
-        link = MeshLink(self.clock, account, topology.mesh)
+        link = MeshLink(self.clock, account, topology.mesh, topology.narrow_memory.word_bytes)
         tile.mesh_out[side].link = self.tiles[to].mesh_in[OPPOSITE[side]].link = link
 
     def _instruction_bus(self, topology: Topology) -> list[BusStop]:

@@ -22,8 +22,8 @@ Array = NDArray[Any]
 class ClassifierTile(Thread):
     """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
-    Timing: elements * cycles_per_element cycles after the last row has come, of top-k for each of the k, then a row of
-    results a cycle.
+    Timing: elements * cycles_per_element cycles after the last row has come, of top-k for each of the k, then rows of
+    results, each for as many cycles as it has parts.
     """
 
     def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, stop: RingStop) -> None:
@@ -64,12 +64,10 @@ class ClassifierTile(Thread):
         rows = results(op, self._rows)
         transfer = SentTransfer(op.label)
         for k, row in enumerate(rows):
-            self._stop.outgoing = Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer)
-            while self._stop.outgoing is not None:
-                yield CREDIT
+            yield from self._stop.sending(Packet(1 << self._topology.tiles + 1, row, k == len(rows) - 1, transfer))
 
     def commit(self) -> None:
-        self.acted = self.acted or (self._kind == CREDIT and self._stop.outgoing is None)
+        self.acted = self.acted or (self._kind == CREDIT and self._stop.takes)
         super().commit()
 
     def engaged(self) -> bool:
@@ -78,10 +76,11 @@ class ClassifierTile(Thread):
     def ready(self) -> bool:
         return self._posted
 
-    def accept(self, packet: Packet) -> None:
-        self._rows.append(packet.row)
-        self._posted = False
+    def accept(self, packet: Packet, last: bool) -> None:
         self.acted = True
+        if last:
+            self._rows.append(packet.row)
+            self._posted = False
 
 
 def results(op: Classify, rows: list[Bytes]) -> list[Bytes]:

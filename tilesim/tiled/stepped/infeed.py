@@ -17,9 +17,9 @@ FORWARDED_ROWS = 2
 class InfeedEngine(Thread):
     """One instruction after the other, its rows one after the other.
 
-    Timing: a row from data memory takes ceil(row bytes / bytes_per_cycle) cycles to read and one to enter the ring; any
-    other one the latter alone, from the cycle on in which it is there. ``passed`` counts the tails that have passed its
-    stop, each in the cycle after.
+    Timing: a row from data memory takes ceil(row bytes / bytes_per_cycle) cycles to read, and to enter the ring as many
+    as it has parts; any other one the latter alone, from the cycle on in which it is there. ``passed`` counts the tails
+    that have passed its stop, each in the cycle after.
     """
 
     def __init__(
@@ -55,9 +55,7 @@ class InfeedEngine(Thread):
             transfer = SentTransfer(op.label)
             for place in range(op.rows):
                 row = yield from self._row(op, k * op.rows + place)
-                self._stop.outgoing = Packet(op.to << k, row, place == op.rows - 1, transfer)
-                while self._stop.outgoing is not None:
-                    yield CREDIT
+                yield from self._stop.sending(Packet(op.to << k, row, place == op.rows - 1, transfer))
 
     def _row(self, op: Infeed, number: int) -> Generator[str, None, Bytes]:
         if op.source == "data":
@@ -70,7 +68,7 @@ class InfeedEngine(Thread):
         return queue.take()
 
     def commit(self) -> None:
-        self.acted = self._kind == CREDIT and self._stop.outgoing is None
+        self.acted = self._kind == CREDIT and self._stop.takes
         self.passed += self._passing
         self._passing = 0
         super().commit()

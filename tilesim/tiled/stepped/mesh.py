@@ -18,8 +18,8 @@ FILL_WORDS = 2
 
 
 class WordTransfer:
-    """The words of one instruction of the sender on their way to one of the receiver: the k-th of one meets the k-th of
-    the other.
+    """The words of one instruction of the sender on their way to one of the receiver, beat by beat: the k-th of one
+    meets the k-th of the other.
     """
 
     def __init__(self) -> None:
@@ -29,41 +29,45 @@ class WordTransfer:
 
 
 class MeshLink:
-    """Holds ``mesh.credits`` words that were read and are not yet written.
+    """Holds as much of what was read and is not yet written as ``mesh.credits`` words have, in beats of ``beat_bytes``,
+    the width of the link.
 
-    Timing: a word that is read in t can be written from t + hop_cycles on; its credit can be used in the cycle after
+    Timing: a beat that is read in t can be written from t + hop_cycles on; its credit can be used in the cycle after
     the write.
     """
 
-    def __init__(self, clock: Clock, account: UnitAccount, mesh: Mesh) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, mesh: Mesh, word_bytes: int) -> None:
         self.account = account
         self.transfers: deque[WordTransfer] = deque()
+        self.beat_bytes = min(mesh.width_bytes or word_bytes, word_bytes)
         self._clock = clock
         self._mesh = mesh
+        self._room_bytes = mesh.credits * word_bytes
 
     def has_credit(self, transfer: WordTransfer) -> bool:
-        return transfer.sent - transfer.written < self._mesh.credits
+        return (transfer.sent - transfer.written) * self.beat_bytes < self._room_bytes
 
-    def send(self, transfer: WordTransfer, word: Bytes) -> None:
-        """A word enters the link in this cycle."""
-        transfer.on_the_way.append((self._clock.cycle + self._mesh.hop_cycles, word))
+    def send(self, transfer: WordTransfer, beat: Bytes) -> None:
+        """A beat enters the link in this cycle."""
+        transfer.on_the_way.append((self._clock.cycle + self._mesh.hop_cycles, beat))
         transfer.sent += 1
         self._clock.stir(self._mesh.hop_cycles)
 
     def arrived(self, transfer: WordTransfer) -> bool:
-        """Whether the next word can be written in this cycle."""
+        """Whether the next beat can be written in this cycle."""
         return bool(transfer.on_the_way) and transfer.on_the_way[0][0] <= self._clock.cycle
 
     def receive(self, transfer: WordTransfer) -> Bytes:
-        """The next word is written in this cycle."""
+        """The next beat is written in this cycle."""
         transfer.written += 1
         self._clock.stir()
         return transfer.on_the_way.popleft()[1]
 
 
 class MeshOutEngine(Engine):
-    """Reads a word a cycle while its link has credits; of a wide row the first word is read, the others leave from a
-    register. The instruction is through, and its flag rises, as the words get written in the neighbour.
+    """Reads a beat a cycle while its link has credits; of a word of several, or a wide row, the memory is read with the
+    first one, the others leave from a register. The instruction is through, and its flag rises, as what it sent gets
+    written in the neighbour.
     """
 
     op: MeshOut
@@ -74,7 +78,7 @@ class MeshOutEngine(Engine):
         self._memory = self.memories.wide if wide else self.memories.narrow
         self._access_bytes = self.memories.row_bytes if wide else self.memories.word_bytes
         self._port = self.memories.wide_port if wide else self.memories.narrow_read
-        self._words_per_access = self._access_bytes // self.memories.word_bytes
+        self._beats_per_access = self._access_bytes // self.link.beat_bytes
         self._register: list[Bytes] = []
         self._accesses: list[Iteration] = []
         self._seen = 0
@@ -101,7 +105,7 @@ class MeshOutEngine(Engine):
 
     def _read(self) -> None:
         assert self._rounds.step is not None
-        width = self.memories.word_bytes
+        width = self.link.beat_bytes
         data = self._memory.read(self._rounds.step.address(self.op.read.reference), self._access_bytes)
         self._register = [data[at : at + width] for at in range(0, len(data), width)]
         self._accesses.append(self._rounds.step)
@@ -123,8 +127,8 @@ class MeshOutEngine(Engine):
         if self.op is None or not self.begun:
             return
         written = self._transfer.written
-        if written > self._seen and written % self._words_per_access == 0:
-            self.raise_flag(self._rounds.raises(self._accesses[written // self._words_per_access - 1]))
+        if written > self._seen and written % self._beats_per_access == 0:
+            self.raise_flag(self._rounds.raises(self._accesses[written // self._beats_per_access - 1]))
         self._seen = written
         if not self._register and self._rounds.step is None and written == self._transfer.sent:
             self.retire()
@@ -132,7 +136,8 @@ class MeshOutEngine(Engine):
 
 
 class MeshInEngine(Engine):
-    """Writes a word a cycle; of a wide row the last word is written, the others wait for it in a register.
+    """Writes a beat a cycle, of a fill a word; of a word of several, or a wide row, the memory is written with the last
+    one, for which the others wait in a register.
 
     A word of a fill is made in one cycle and written in a later one; two may be in hand. Watchers of loops hold the
     words that arrive before they are written, those of a fill before they are made.
@@ -147,6 +152,8 @@ class MeshInEngine(Engine):
         self._port = self.memories.wide_port if wide else self.memories.narrow_write
         access_bytes = self.memories.row_bytes if wide else self.memories.word_bytes
         self._words_per_access = access_bytes // self.memories.word_bytes
+        taken_bytes = self.memories.word_bytes if self.link is None or op.fill is not None else self.link.beat_bytes
+        self._parts_per_access = access_bytes // taken_bytes
         self._register: list[Bytes] = []
         self._transfer: WordTransfer | None = None
         self._fills: deque[Bytes] = deque()
@@ -165,17 +172,17 @@ class MeshInEngine(Engine):
             return
         self.kind = self._holds()
         self._makes = self.op.fill is not None and self._may_make()
-        completes = len(self._register) == self._words_per_access - 1
+        completes = len(self._register) == self._parts_per_access - 1
         self._writes = not self.kind and (not completes or self._port.take())
         self.kind = self.kind or PORT
 
     def _holds(self) -> str:
-        """Why no word can be written, whatever the port."""
+        """Why nothing can be written, whatever the port."""
         if self.op.fill is not None:
             return "" if self._fills else FIFO if self.passes_gates() else FLAG
         if not self._register and not self.passes_gates():
             return FLAG
-        return "" if self._has_word() else FIFO
+        return "" if self._has_beat() else FIFO
 
     def _may_make(self) -> bool:
         """Whether a word of a fill can be made."""
@@ -183,7 +190,7 @@ class MeshInEngine(Engine):
             return False
         return self._made > 0 or self.passes_gates()
 
-    def _has_word(self) -> bool:
+    def _has_beat(self) -> bool:
         return self._transfer is not None and self.link is not None and self.link.arrived(self._transfer)
 
     def advance(self) -> str:
@@ -202,9 +209,9 @@ class MeshInEngine(Engine):
             self.gate(self._fill_rounds.next())
 
     def _write(self) -> None:
-        self._register.append(self._next_word())
+        self._register.append(self._next())
         self.clock.stir()
-        if len(self._register) == self._words_per_access:
+        if len(self._register) == self._parts_per_access:
             step = self._rounds.step
             assert step is not None
             self._memory.write(step.address(self.op.write.reference), np.concatenate(self._register))
@@ -214,7 +221,7 @@ class MeshInEngine(Engine):
             if self.op.fill is None:
                 self.gate(gates)
 
-    def _next_word(self) -> Bytes:
+    def _next(self) -> Bytes:
         if self.op.fill is not None:
             return self._fills.popleft()
         assert self.link is not None

@@ -54,7 +54,7 @@ class LivelockMonitor:
         self._clock = clock
         self._stops = stops
         self._awaits_tails = awaits_tails
-        self._patience_cycles = PATIENCE_LAPS * len(stops) * hop_cycles
+        self._patience_cycles = PATIENCE_LAPS * max(len(stops) * hop_cycles, stops[0].parts)
         self._seen: set[tuple[object, ...]] = set()
         self._waited_cycles = 0
 

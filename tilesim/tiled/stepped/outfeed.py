@@ -15,8 +15,8 @@ from tilesim.tiled.topology import Topology
 class OutfeedEngine(Thread):
     """Takes rows at the ring's sink and sends them to the host, or to the infeed that forwards them, one at a time.
 
-    Timing: a row that is taken in t is on the host's link, or at the infeed, from t + 1 on. ``through`` counts the
-    instructions that are.
+    Timing: a row of which the last part is taken in t is on the host's link, or at the infeed, from t + 1 on.
+    ``through`` counts the instructions that are.
     """
 
     def __init__(
@@ -68,7 +68,8 @@ class OutfeedEngine(Thread):
     def ready(self) -> bool:
         return self._posted
 
-    def accept(self, packet: Packet) -> None:
-        self._row = packet.row
-        self._posted = False
+    def accept(self, packet: Packet, last: bool) -> None:
         self.acted = True
+        if last:
+            self._row = packet.row
+            self._posted = False

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from typing import Protocol
 
@@ -40,25 +40,39 @@ class Receiver(Protocol):
     def ready(self) -> bool:
         """Whether it takes a packet in this cycle."""
 
-    def accept(self, packet: Packet) -> None:
-        """A packet is taken in this cycle."""
+    def accept(self, packet: Packet, last: bool) -> None:
+        """A part of a packet is taken in this cycle, the ``last`` one or another."""
+
+
+@dataclass
+class Passing:
+    """A packet that goes through a stop part by part: out of its register or the node's own, on the link, into the
+    receiver, or both.
+    """
+
+    packet: Packet
+    parts: int
+    own: bool
+    taken: bool
+    forwarded: bool
 
 
 class RingStop:
     """Node ``node``'s stop: a register for what arrives, and the link to the next node.
 
     In each cycle the packet that stands first is tested: where its bit is set, the row is taken here and the bit
-    cleared; with bits left, it is forwarded; both happen together or not at all. The node's own packet enters the link
-    when nothing is forwarded.
+    cleared; with bits left, it is forwarded; both happen together or not at all, and go on for as many cycles as the
+    row has parts, one a cycle. The node's own packet enters the link when nothing is forwarded.
 
-    Timing: a packet that leaves at t stands at the next stop at t + hop_cycles. A register has hop_cycles + 1 places;
-    one that is freed in t can be used from t + 1 on. Of a tail that is sent, forwarded or taken in t (one that is
-    taken and forwarded is one) ``on_tail`` hears at the end of t.
+    Timing: of a packet that leaves from t on, the header stands at the next stop at t + hop_cycles; there it can leave
+    again while parts of it still come. A register has hop_cycles + 1 places; one of which the last part leaves in t can
+    be used from t + 1 on. Of a tail of which the last part is sent, forwarded or taken in t (one that is taken and
+    forwarded is one) ``on_tail`` hears at the end of t.
     """
 
     following: RingStop
 
-    def __init__(self, clock: Clock, account: UnitAccount, node: int, ring: Ring) -> None:
+    def __init__(self, clock: Clock, account: UnitAccount, node: int, ring: Ring, row_bytes: int) -> None:
         self.account = account
         self.node = node
         self.receiver: Receiver | None = None
@@ -67,40 +81,70 @@ class RingStop:
         self.outgoing: Packet | None = None
         self.register: deque[tuple[int, Packet]] = deque()
         self.credits = ring.hop_cycles + 1
+        self.parts = -(-row_bytes // (ring.width_bytes or row_bytes))
+        self._passing: list[Passing] = []
         self._clock = clock
         self._bit = 1 << node >> 1
         self._hop_cycles = ring.hop_cycles
         self._circulates = ring.no_consumer == "circulate"
         self._returned = 0
 
+    @property
+    def takes(self) -> bool:
+        """Whether the node's packet has begun to leave, or there is none."""
+        return self.outgoing is None
+
+    def sending(self, packet: Packet) -> Iterator[str]:
+        """Send a packet of this node: what each cycle of that is to who sends it."""
+        self.outgoing = packet
+        while not self.takes:
+            yield CREDIT
+        for _ in range(self.parts - 1):
+            yield BUSY
+
     def arbitrate(self, upstream: RingStop) -> None:
         """Do what can be done in this cycle; a place freed here is the ``upstream`` stop's."""
-        if not self.register and self.outgoing is None:
+        if not self.register and self.outgoing is None and not self._passing:
             self.account.note(self._clock.cycle, IDLE)
             return
-        kind = self._pass_on(upstream)
+        kind = self._pass_on()
         if self.outgoing is not None and kind != BUSY:
             kind = self._send_own()
+        for passing in self._passing:
+            self._pass_part(passing, upstream)
+        self._passing = [passing for passing in self._passing if passing.parts]
         self.account.note(self._clock.cycle, kind)
 
-    def _pass_on(self, upstream: RingStop) -> str:
-        """Take and forward what stands first, if that can be; what became of the link."""
+    def _pass_on(self) -> str:
+        """Begin to take and forward what stands first, if that can be; what becomes of the link."""
+        link = BUSY if any(passing.forwarded for passing in self._passing) else IDLE
+        if any(not passing.own for passing in self._passing):
+            return link
         if not self.register or self.register[0][0] > self._clock.cycle:
-            return IDLE
+            return link
         packet = self.register[0][1]
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
         if taken and not (self.receiver and self.receiver.ready()):
-            return IDLE
-        if left and not self.credits:
-            return CREDIT
+            return link
+        if left and (link == BUSY or not self.credits):
+            return link if link == BUSY else CREDIT
         self.register.popleft()
-        upstream._returned += 1
-        self._pass(packet, left)
-        if taken and self.receiver:
+        self._pass(packet, left, taken=bool(taken))
+        return BUSY if left else link
+
+    def _pass_part(self, passing: Passing, upstream: RingStop) -> None:
+        """Let one more part of a packet go where it goes."""
+        passing.parts -= 1
+        last = not passing.parts
+        self._clock.pass_on(1)
+        if passing.taken and self.receiver:
             self._clock.stir()
-            self.receiver.accept(packet)
-        return BUSY if left else IDLE
+            self.receiver.accept(passing.packet, last)
+        if last and not passing.own:
+            upstream._returned += 1
+        if last and passing.packet.tail and self.on_tail:
+            self.on_tail()
 
     def _taken_bit(self, packet: Packet) -> int:
         """The bit with which the packet is taken here; none if it goes past."""
@@ -118,14 +162,14 @@ class RingStop:
         self._clock.stir()
         packet.transfer.afloat += 1
         packet.transfer.sent = packet.tail
-        self._pass(packet, packet.header)
+        self._pass(packet, packet.header, own=True)
         return BUSY
 
-    def _pass(self, packet: Packet, left: int) -> None:
+    def _pass(self, packet: Packet, left: int, own: bool = False, taken: bool = False) -> None:
+        """A packet begins to leave, with the bits that are ``left``."""
         self._clock.pass_on(self._hop_cycles)
         self.note(self, packet)
-        if packet.tail and self.on_tail:
-            self.on_tail()
+        self._passing.append(Passing(packet, self.parts, own, taken, bool(left)))
         if left:
             self.credits -= 1
             self.following.register.append((self._clock.cycle + self._hop_cycles, replace(packet, header=left)))
@@ -135,7 +179,8 @@ class RingStop:
     def state(self) -> tuple[object, ...]:
         """Everything here that decides on what happens next."""
         standing = tuple((at - self._clock.cycle, id(packet.row), packet.header) for at, packet in self.register)
-        return standing, self.credits, self.outgoing is None
+        passing = tuple((each.parts, each.own, each.forwarded) for each in self._passing)
+        return standing, self.credits, self.outgoing is None, passing
 
     def commit(self) -> None:
         """The cycle ends."""

@@ -16,7 +16,7 @@ from tilesim.tiled.stepped.ring import Packet
 class RingConsumer(Engine):
     """Supplies the address of each row.
 
-    Timing: a row that is at the stop in t when the consumer is posted is committed in t, ahead of everybody else at the
+    Timing: a row of which the last part is taken off the stop in t is committed in t, ahead of everybody else at the
     wide port, and is seen at t + 1. With a byte filter, only a row that completes a row in memory is committed, and
     waits for that one's watchers; where a row completes two, the second one, which is the last, is committed in the
     cycle after, in which none is taken.
@@ -49,8 +49,10 @@ class RingConsumer(Engine):
             return False
         return self._open or not self._byte_filter.completes()
 
-    def accept(self, packet: Packet) -> None:
+    def accept(self, packet: Packet, last: bool) -> None:
         self._taken = True
+        if not last:
+            return
         if self._byte_filter is None:
             self._commit(packet.row)
             return

@@ -19,7 +19,7 @@ class RingProducer(Engine):
     """Reads a row, where only ring commits go before it, then puts it on the ring.
 
     Timing: a row that is read in t enters the link in t + 1 at the earliest; the next one is read in the cycle after
-    that, so that R rows take 2 * R cycles.
+    its last part has, so that R rows of k parts take (1 + k) * R cycles.
     """
 
     op: RingProduce
@@ -36,7 +36,7 @@ class RingProducer(Engine):
 
     def proceed(self) -> None:
         self._reads = False
-        if self._packet is not None:
+        if self._packet is not None and self._parts == self._stop.parts:
             self._stop.outgoing = self._packet
 
     def claim(self) -> None:
@@ -56,9 +56,11 @@ class RingProducer(Engine):
             return self._advance_read() if self._reads else self.kind
         if self._stop.outgoing is not None:
             return CREDIT
-        self._packet = None
-        self.raise_flag(self._rounds.raises(self._sent))
         self.clock.stir()
+        self._parts -= 1
+        if not self._parts:
+            self._packet = None
+            self.raise_flag(self._rounds.raises(self._sent))
         return BUSY
 
     def _advance_read(self) -> str:
@@ -66,6 +68,7 @@ class RingProducer(Engine):
         self._sent: Iteration = self._rounds.step
         self.gate(self._rounds.next())
         self._packet = Packet(self.op.to, self._row, self._rounds.step is None, self._transfer)
+        self._parts = self._stop.parts
         self.clock.stir()
         return BUSY
 

@@ -31,9 +31,9 @@ class ClassifierTile:
     """Collects rows from the ring, applies its function to the elements in them, and sends rows to the sink.
 
     Timing: elements * passes * cycles_per_element cycles after the last row has come, wherever in the rows they are,
-    then a row of results a cycle. The k largest take k passes, each of which looks for the next; all else takes one.
-    Source: US 19/025,090 [0057], of which softmax is the example; the rate, the other functions and their passes are
-    assumptions.
+    then a row of results as fast as the ring takes them. The k largest take k passes, each of which looks for the next;
+    all else takes one. Source: US 19/025,090 [0057], of which softmax is the example; the rate, the other functions and
+    their passes are assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop | BurstStop) -> None:
@@ -78,14 +78,14 @@ class ClassifierTile:
         if isinstance(self._stop, BurstStop):
             posted = self._stop.post(op.rows)
             taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows of linear outputs")
-            self.unit.add_each(Reason.FIFO.kind, taken.cycles)
+            self.unit.add_each(Reason.FIFO.kind, taken.cycles, cycles=self._stop.row_cycles)
             return taken.rows
         rows: list[Bytes] = []
         for _ in range(op.rows):
             self._row = self._clock.event()
             self._stop.poke()
             packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
-            yield self._clock.timeout(1)
+            yield self._clock.timeout(self._stop.row_cycles)
             self.unit.spend(BUSY)
             rows.append(packet.row[:, None])
         return joined(rows)

@@ -23,19 +23,24 @@ from tilesim.tiled.topology import Topology
 class OperandPort:
     """One side of a DMA: a memory as its engine uses it, an access at a time.
 
-    Of a mesh engine an access moves ``words_per_access`` narrow words: 1, or a row's, which then pass through a
-    register of the engine, so that the memory is touched with the first of them when it is read, with the last one when
-    it is written.
+    Of a mesh engine an access moves ``words_per_access`` narrow words: 1, or a row's; and these cross a link in
+    ``beats_per_access`` beats. If it is more than one, they pass through a register of the engine, so that the memory
+    is touched with the first of them when it is read, with the last one when it is written.
     """
 
     memory: Memory
     slot: Slot
     access_bytes: int
     word_bytes: int
+    beat_bytes: int
 
     @property
     def words_per_access(self) -> int:
         return self.access_bytes // self.word_bytes
+
+    @property
+    def beats_per_access(self) -> int:
+        return self.access_bytes // self.beat_bytes
 
 
 class TileMemories:
@@ -45,6 +50,7 @@ class TileMemories:
         self.topology = topology
         self.word_bytes = topology.narrow_memory.word_bytes
         self.row_bytes = topology.wide_memory.row_bytes
+        self.beat_bytes = self.word_bytes // topology.mesh_beats
         self.narrow = Memory(f"{name}.narrow_memory", topology.narrow_memory.size_bytes, samples)
         self.wide = Memory(f"{name}.wide_memory", topology.wide_memory.size_bytes, samples)
         self.ports = {
@@ -62,8 +68,8 @@ class TileMemories:
         """How a DMA gets at the operand in ``field``."""
         slot = self.slot(engine, field, memory)
         if memory == MemoryName.WIDE:
-            return OperandPort(self.wide, slot, self.row_bytes, self.word_bytes)
-        return OperandPort(self.narrow, slot, self.word_bytes, self.word_bytes)
+            return OperandPort(self.wide, slot, self.row_bytes, self.word_bytes, self.beat_bytes)
+        return OperandPort(self.narrow, slot, self.word_bytes, self.word_bytes, self.beat_bytes)
 
     def _port(self, name: str, capacity: int, port: PortName) -> Port:
         return Port(name, capacity, len(CLIENTS[port]))

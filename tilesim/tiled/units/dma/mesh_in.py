@@ -26,10 +26,10 @@ FILL_WORDS = 2
 
 
 class MeshInEngine(TileEngine[MeshIn]):
-    """Writes the words that the neighbour sends, or the fill byte (the zero point of what is filled), a word a cycle;
-    into wide memory a row with its last word, the others of which have been gathered in a register. Watchers of loops
-    hold a word that arrives before it is written (of a row, before the first is gathered), one of a fill before it is
-    made.
+    """Writes the words that the neighbour sends as they come, or the fill byte (the zero point of what is filled), a
+    word a cycle; into wide memory a row with its last word, the others of which have been gathered in a register.
+    Watchers of loops hold a word that arrives before it is written (of a row, before the first is gathered), one of a
+    fill before it is made.
 
     Timing: unloaded, a fill of n words takes n + 1 cycles from start to retirement; words from the neighbour are timed
     by :class:`~tilesim.tiled.units.dma.mesh_link.MeshLink`. Peak rate one word a cycle. Source: US 19/025,090 [0055];
@@ -48,13 +48,13 @@ class MeshInEngine(TileEngine[MeshIn]):
     def execute(self, op: MeshIn) -> Work:
         yield from self.watch(op.wait)
         accesses = self.tile.ttu.places(op.write, self.writing.access_bytes)
-        nest, words = op.write.nest, self.writing.words_per_access
-        held = list(gates(nest, op.wait, words))
-        produce = completions(nest, op.produce, words)
+        nest, per_access = op.write.nest, self._per_access(op)
+        held = list(gates(nest, op.wait, per_access))
+        produce = completions(nest, op.produce, per_access)
         if op.fill is not None:
             if self.unit.instant:
                 yield from self.run_at_once(
-                    len(accesses) * words, held, produce, self._filling(accesses, op.fill % 256)
+                    len(accesses) * per_access, held, produce, self._filling(accesses, op.fill % 256)
                 )
                 return
             pipe = self._fill(accesses, op.fill % 256)
@@ -62,10 +62,14 @@ class MeshInEngine(TileEngine[MeshIn]):
             return
         received = yield from self._receive(accesses, held)
         if isinstance(received, WordsAtOnce):
-            yield from self.pass_at_once(received.words, held, produce, partial(self._take, received))
+            yield from self.pass_at_once(received.beats, held, produce, partial(self._take, received))
             return
         yield from self.follow(received, received.hold_writes, held, produce)
         self.unit.waiting = None
+
+    def _per_access(self, op: MeshIn) -> int:
+        """What an access takes together: words of a fill, which no link carries, else beats."""
+        return self.writing.beats_per_access if op.fill is None else self.writing.words_per_access
 
     def _take(self, transfer: WordsAtOnce, part: range) -> Work:
         assert self.link is not None

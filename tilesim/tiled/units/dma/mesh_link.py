@@ -20,17 +20,20 @@ class MeshLink:
     """Joins the mesh-out engine ``sender`` of a tile, at ``side``, to the mesh-in engine ``receiver`` of its neighbour.
 
     The k-th transfer of the one meets the k-th of the other, whichever end comes first. Words may leave before anybody
-    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written. In wide memory a
-    word counts as read, or written, when it is taken from, or put into, the register for its row; only with a row's
-    first word is the memory read, and with its last one written, and that word waits for the port.
+    is there to take them; a link holds ``mesh.credits`` words that were read and are not yet written. A word crosses in
+    m = ceil(word bytes / width_bytes) beats, one a cycle, and credits are for beats: m for each word. In wide memory,
+    and in narrow memory if m > 1, a beat counts as read, or written, when it is taken from, or put into, the register
+    for its row or word; only with the first beat of that is the memory read, and with its last one written, and that
+    beat waits for the port.
 
-    Timing, the same for both memories: a word that is read in cycle t can be written from t + hop_cycles on, and its
-    credit can be used in the cycle after the write. Unloaded, with c credits, a hop of h cycles and a receiver that
-    waits, the sender reads word k (from 0) in its cycle (k // c) * max(c, h + 1) + k % c, and both ends retire h + 1
-    cycles after it has read the last: n words take n + h cycles if c > h. The link is busy when a word is read, stalls
-    while it waits for credits, at the end for all of them, and is idle while the sender has nothing to send. Peak rate
-    min(1, c / (h + 1)) words a cycle. Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there
-    are credits is from libedgetpu's register names, the registers for rows and all numbers are assumptions.
+    Timing, the same for both memories: a beat that is read in cycle t can be written from t + hop_cycles on, and its
+    credit can be used in the cycle after the write. So unloaded a word of which the first beat is read in t is written
+    in t + hop_cycles + m - 1. With c credits, a hop of h cycles and a receiver that waits, the sender reads beat k
+    (from 0) in its cycle (k // (c * m)) * max(c * m, h + 1) + k % (c * m), and both ends retire h + 1 cycles after it
+    has read the last: n words take n * m + h cycles if c * m > h. The link is busy when a beat is read, stalls while it
+    waits for credits, at the end for all of them, and is idle while the sender has nothing to send. Peak rate min(1, c
+    * m / (h + 1)) / m words a cycle. Source: US 19/025,090 [0053]-[0055]; US 2025/0265455 [0029], [0032]; that there
+    are credits is from libedgetpu's register names, the beats, the registers and all numbers are assumptions.
     """
 
     def __init__(
@@ -83,7 +86,9 @@ class MeshLink:
 
 
 class WordTransfer:
-    """The words of one MeshOut on their way, and the accounts of the link and of its two ends meanwhile."""
+    """The words of one MeshOut on their way, a beat a group, and the accounts of the link and of its two ends
+    meanwhile.
+    """
 
     def __init__(self, link: MeshLink, reading: OperandPort, words: Places) -> None:
         self._link = link
@@ -93,12 +98,12 @@ class WordTransfer:
         self._late: Late | None = None
         self._carrier = Carrier(reading, link.writing)
         form = PipeForm(
-            link.mesh.credits,
+            link.mesh.credits * reading.word_bytes // reading.beat_bytes,
             [reading.slot],
             self._writing.slot,
             delay=link.mesh.hop_cycles - 1,
-            read_every=reading.words_per_access,
-            write_every=self._writing.words_per_access,
+            read_every=reading.beats_per_access,
+            write_every=self._writing.beats_per_access,
             every_span=any(unit.recording for unit in (link.unit, link.sender.unit, link.receiver.unit)),
         )
         flat = link.sender.tile.arbiter.flat
@@ -130,8 +135,7 @@ class WordTransfer:
     def _charges(self, activity: Activity) -> list[Charge]:
         link = self._link
         if activity.reading:
-            word_bytes = link.sender.tile.memories.word_bytes
-            charges: list[Charge] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, word_bytes)]
+            charges: list[Charge] = [(link.sender.unit, BUSY, 0), (link.unit, BUSY, self._reading.beat_bytes)]
         else:
             full = activity.reads_wait == Reason.FIFO
             held = Reason.CREDIT.kind if full else f"stall:{activity.reads_wait}"
@@ -143,22 +147,22 @@ class WordTransfer:
 
 
 class Carrier:
-    """Carries words from one memory to another, which gathers rows of them in a register if it is wide."""
+    """Carries beats from one memory to another, which gathers what it writes in a register if that is several."""
 
     def __init__(self, reading: OperandPort, writing: OperandPort) -> None:
         self._reading, self._writing = reading, writing
-        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.word_bytes), np.uint8)
+        self._gathered: Bytes = np.zeros((reading.memory.samples, 0, reading.beat_bytes), np.uint8)
 
     def carry(self, source: Places, target: Places, first: int, end: int) -> None:
-        """Carry the words from number ``first`` to before ``end``."""
-        per_access = self._writing.words_per_access
-        words = self._reading.memory.read(source.part(first, end))
+        """Carry the beats from number ``first`` to before ``end``."""
+        per_access = self._writing.beats_per_access
+        beats = self._reading.memory.read(source.part(first, end))
         accesses = target.part(first // per_access, end // per_access)
         if per_access > 1:
-            words = np.concatenate([self._gathered, words], axis=1)
-            self._gathered = words[:, len(accesses) * per_access :]
+            beats = np.concatenate([self._gathered, beats], axis=1)
+            self._gathered = beats[:, len(accesses) * per_access :]
         if len(accesses):
-            self._writing.memory.write(accesses, words[:, : len(accesses) * per_access])
+            self._writing.memory.write(accesses, beats[:, : len(accesses) * per_access])
 
 
 class WordsAtOnce:
@@ -176,12 +180,12 @@ class WordsAtOnce:
         self._awaited: list[tuple[int, simpy.Event]] = []
 
     @property
-    def words(self) -> int:
+    def beats(self) -> int:
         return len(self._from)
 
     def receive(self, accesses: Places) -> None:
         """From now on the receiver takes part, as in :meth:`WordTransfer.receive`."""
-        must_fit(self._link, accesses, self.words)
+        must_fit(self._link, accesses, self.beats)
         self._to = accesses
 
     def allow(self, unit: Unit, end: int) -> simpy.Event:
@@ -199,7 +203,7 @@ class WordsAtOnce:
         if self._to is not None and end > self._carried:
             self._carrier.carry(self._from, self._to, self._carried, end)
             self._link.unit.spend("idle")
-            self._link.unit.add(BUSY, 0, (end - self._carried) * self._link.sender.tile.memories.word_bytes)
+            self._link.unit.add(BUSY, 0, (end - self._carried) * self._link.writing.beat_bytes)
             self._carried = end
         there = [event for target, event in self._awaited if target <= self._carried]
         self._awaited = [(target, event) for target, event in self._awaited if target > self._carried]
@@ -207,11 +211,12 @@ class WordsAtOnce:
             event.succeed()
 
 
-def must_fit(link: MeshLink, accesses: Places, sent: int) -> None:
-    """As many words are taken as are sent."""
-    words = len(accesses) * link.writing.words_per_access
-    if words != sent:
-        raise AssertionError(f"{link.unit.track} joins {sent} words to {words}")
+def must_fit(link: MeshLink, accesses: Places, beats: int) -> None:
+    """As many words are taken as are sent, in so many ``beats``."""
+    taken = len(accesses) * link.writing.words_per_access
+    sent = beats * link.writing.beat_bytes // link.writing.word_bytes
+    if taken != sent:
+        raise AssertionError(f"{link.unit.track} joins {sent} words to {taken}")
 
 
 def _in_hand(engine: TileEngine[MeshOut] | TileEngine[MeshIn]) -> str:

@@ -15,8 +15,8 @@ from tilesim.tiled.units.engine import TileContext, TileEngine
 
 
 class MeshOutEngine(TileEngine[MeshOut]):
-    """Reads a word a cycle while its link, which the chip lays, has credits for them; from wide memory a row with its
-    first word, the others of which leave from a register.
+    """Reads a word as fast as its link, which the chip lays, carries them and has credits for them: a cycle each, if it
+    is as wide as a word; from wide memory a row with its first word, the others of which leave from a register.
 
     Its flag rises as words get written in the neighbour: what was sent may then be overwritten.
 
@@ -32,19 +32,19 @@ class MeshOutEngine(TileEngine[MeshOut]):
         yield from self.watch(op.wait)
         nest = op.read.nest
         reading = self.tile.memories.side(self.name, "read", op.memory)
-        words = reading.words_per_access
-        places = self.tile.ttu.places(op.read, reading.access_bytes, words)
+        beats = reading.beats_per_access
+        places = self.tile.ttu.places(op.read, reading.access_bytes, beats)
         if self.unit.instant:
             at_once = self.link.send_at_once(reading, places)
             passing = partial(self._pass, at_once)
             yield from self.pass_at_once(
-                at_once.words, gates(nest, op.wait, words), completions(nest, op.produce, words), passing
+                at_once.beats, gates(nest, op.wait, beats), completions(nest, op.produce, beats), passing
             )
             return
         pipe = self.link.send(reading, places).pipe
         self.unit.waiting = Wait(Reason.CREDIT, self.tile.clock.cycle, self.link.describe_receiver)
         self.tile.arbiter.add(pipe, [reading.slot])
-        yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, words), completions(nest, op.produce, words))
+        yield from self.follow(pipe, pipe.hold, gates(nest, op.wait, beats), completions(nest, op.produce, beats))
         self.unit.waiting = None
 
     def _pass(self, transfer: WordsAtOnce, part: range) -> Work:

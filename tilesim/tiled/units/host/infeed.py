@@ -31,11 +31,12 @@ TAILS = "tails"
 class InfeedEngine:
     """Puts rows of the host, of data memory or from the ring's sink on the ring, one instruction after the other.
 
-    Timing: a row of r bytes from data memory takes ceil(r / bytes_per_cycle) cycles to read and one to enter the
-    ring; a row from the host, or forwarded, one cycle once it has arrived: a row that the sink takes in t can leave at
-    t + 1, and rows follow one another in each cycle. A tail that passes the infeed's stop in t is counted at
-    t + 1. Source: US 19/025,090 [0058]; US 2025/0265455 [0038]; the data memory's bandwidth is an assumption, and so is
-    that the infeed takes turns as the tiles do.
+    Timing: a row of r bytes from data memory takes ceil(r / bytes_per_cycle) cycles to read and the k = ceil(r /
+    ring.width_bytes) of a link to enter the ring; a row from the host, or forwarded, those k cycles once it has
+    arrived: a row of which the sink takes the last part in t can leave from t + 1 on, and rows follow one another every
+    k cycles. A tail of which the last part passes the infeed's stop in t is counted at t + 1. Source: US 19/025,090
+    [0058]; US 2025/0265455 [0038]; the data memory's bandwidth is an assumption, and so is that the infeed takes turns
+    as the tiles do.
     """
 
     def __init__(

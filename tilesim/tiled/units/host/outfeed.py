@@ -21,8 +21,9 @@ from tilesim.tiled.units.ring.ring import Packet, RingStop
 class OutfeedEngine:
     """Takes rows at the ring's sink and sends them to the host, or to the infeed that forwards them, one at a time.
 
-    Timing: a row taken in cycle t is on the host's link, or at the infeed, from t + 1 on; if the infeed has no place
-    for it, no other one is taken meanwhile. Source: US 19/025,090 [0058]; US 2025/0265455 [0034].
+    Timing: a row of which the last part is taken in cycle t is on the host's link, or at the infeed, from t + 1 on; if
+    the infeed has no place for it, no other one is taken meanwhile. Source: US 19/025,090 [0058]; US 2025/0265455
+    [0034].
     """
 
     def __init__(
@@ -74,7 +75,7 @@ class OutfeedEngine:
         self._stop.poke()
         packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
         if not packet.instant:
-            yield self._clock.timeout(1)
+            yield self._clock.timeout(self._stop.row_cycles)
         return packet.row
 
     def _forward(self, row: Bytes) -> Work:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Taken:
-    """Rows that a receiver has taken off the ring, (samples or 1, rows, row bytes), and when each."""
+    """Rows that a receiver has taken off the ring, (samples or 1, rows, row bytes), and the first cycle of each."""
 
     cycles: Cycles
     rows: Bytes
@@ -49,6 +49,7 @@ class BurstStop:
         self.ring = ring
         self.node = node
         self.link = link
+        self.row_cycles = ring.row_cycles
         self.on_tail: Callable[[], None] | None = None
         self.commits: Announcement | None = None
         self.visits: list[PacketTrain] = []
@@ -57,8 +58,8 @@ class BurstStop:
         self._alarm = Timer(ring.clock, self._hand_over)
 
     def post(self, rows: int, commits: bool = False) -> simpy.Event:
-        """Take the next ``rows`` from this cycle on, one a cycle; the event, in the cycle after the last one, brings
-        what was :class:`Taken`. ``commits``: each makes an access.
+        """Take the next ``rows`` from this cycle on; the event, in the cycle after the last part of the last one,
+        brings what was :class:`Taken`. ``commits``: each makes an access with its last part.
         """
         self._post = _Post(rows, self.ring.clock.cycle, self.ring.clock.event(), commits)
         self.ring.touch(self)
@@ -76,9 +77,9 @@ class BurstStop:
         if self._post is not None:
             self._post.cycles = cycles[:covered]
             complete = len(cycles) >= covered and cycles[covered - 1] < UNKNOWN
-            self._alarm.set(int(cycles[covered - 1]) + 1 if complete else None)
+            self._alarm.set(int(cycles[covered - 1]) + self.row_cycles if complete else None)
             if self.commits is not None and self._post.commits:
-                self.commits.tell(self._post.cycles[self._post.cycles < UNKNOWN])
+                self.commits.tell(self._post.cycles[self._post.cycles < UNKNOWN] + self.row_cycles - 1)
             if self._let(covered, self._post.since):
                 return False
         if len(cycles) > covered and cycles[covered] < UNKNOWN:

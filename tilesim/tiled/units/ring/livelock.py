@@ -46,7 +46,8 @@ class LivelockMonitor:
             self._look_again()
 
     def _look_again(self) -> None:
-        lap_cycles = len(self._stops) * self._stops[0].hop_cycles
+        stop = self._stops[0]
+        lap_cycles = max(len(self._stops) * stop.hop_cycles, stop.row_cycles)
         self._clock.phase(Phase.SETTLE, lap_cycles).callbacks.append(self._look)
 
     def _look(self, _: simpy.Event) -> None:

@@ -59,13 +59,13 @@ class StopListener(Protocol):
     def arrives(self, packet: Packet, cycle: int) -> None:
         """A packet will stand here from ``cycle`` on."""
 
-    def leaves(self, cycle: int, following: tuple[int, Packet] | None) -> None:
-        """The head of the register is taken or forwarded in ``cycle``; the ``following`` packet, with the cycle from
-        which on it stands here.
+    def leaves(self, end: int, following: tuple[int, Packet] | None) -> None:
+        """The head of the register is taken or forwarded, all of it before the cycle ``end``; the ``following`` packet,
+        with the cycle from which on it stands here.
         """
 
-    def enters(self, packet: Packet, cycle: int) -> None:
-        """A packet enters the link in ``cycle``."""
+    def enters(self, packet: Packet, cycle: int, end: int) -> None:
+        """A packet enters the link from ``cycle`` on, all of it before ``end``."""
 
 
 class RingStop:
@@ -76,12 +76,20 @@ class RingStop:
     link when nothing is forwarded. Where rows ``circulate``, one that finds nobody posted goes on with its bit set, and
     may come by again; ``on_miss`` hears of it.
 
-    Timing: a packet that leaves at t stands at the next stop at t + hop_cycles; one packet a cycle. A register has
-    hop_cycles + 1 places, a place that is freed in t can be used from t + 1 on. The link is busy when a packet enters
-    it and stalls for want of a credit alone: a row that waits for its consumer leaves it idle. ``on_tail`` hears at t +
-    1 of every tail packet that the stop sends, forwards or takes in t; one that it takes and forwards is one. Source:
-    US 2025/0265455 [0033]-[0035], [0046], [0054]; hop, credits, forwarding before injection and counting tails are
-    assumptions.
+    A packet goes on part by part, ``width_bytes`` a cycle, the header with the first part (cut-through): what is
+    decided of it is decided when that stands here, for all that follow. Each part leaves the register in one cycle, on
+    the link, into the receiver's own register for a row, or both; the row is there with its last part, when a consumer
+    commits it.
+
+    Timing: a row takes k = ceil(row bytes / width_bytes) cycles a link, and k at a stop: of a packet that leaves from t
+    on, the header stands at the next stop at t + hop_cycles, and its last part leaves here, or is committed, in t + k -
+    1. So a row for the stop h hops on is committed there in t + h * hop_cycles + k - 1; peak rate one row in k cycles.
+    The stop handles the next packet, and the link takes the next one, from t + k on. A register has hop_cycles + 1
+    places, each for a whole packet; the place of one that leaves from t on can be used from t + k on. The link is busy
+    for k cycles with each packet that enters it and stalls for want of a credit alone: a row that waits for its
+    consumer leaves it idle. ``on_tail`` hears at t + k of every tail packet that the stop sends, forwards or takes from
+    t on; one that it takes and forwards is one. Source: US 2025/0265455 [0033]-[0035], [0046], [0054]; hop, width,
+    cut-through, credits, forwarding before injection and counting tails are assumptions.
     """
 
     def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
@@ -96,6 +104,7 @@ class RingStop:
         self._freed: deque[int] = deque()
         self.node = 0 if bit is None else bit + 1
         self.hop_cycles = topology.ring.hop_cycles
+        self.row_cycles = topology.ring_row_cycles
         self._clock = clock
         self._circulates = topology.ring.no_consumer == "circulate"
         self._mask = 0 if bit is None else 1 << bit
@@ -105,8 +114,8 @@ class RingStop:
         self._sent: simpy.Event | None = None
         self._decisions: set[int] = set()
         self._lacks_credit = False
-        self._handled = self._used = -1
-        """The last cycle in which a packet was handled, and in which one entered the link, that took its time."""
+        self._next_packet = self._link_free = 0
+        """The cycles from which on the stop can handle another packet that takes its time, and the link take one."""
 
     def connect(self, following: RingStop) -> None:
         self._next, following._previous = following, self
@@ -126,12 +135,12 @@ class RingStop:
         return self._sent
 
     def transmit(self, unit: Unit, packet: Packet) -> Work:
-        """Send a packet, and account for ``unit``'s cycles until the one after it has left."""
+        """Send a packet, and account for ``unit``'s cycles until the one after its last part has left."""
         yield from unit.wait(self.send(packet), Reason.CREDIT, lambda: "the ring to take its packet")
         if packet.instant:
             unit.add(BUSY, 0, packet.row.shape[1])
             return
-        yield self._clock.timeout(1)
+        yield self._clock.timeout(self.row_cycles)
         unit.spend(BUSY, moved_bytes=packet.row.shape[1])
 
     @property
@@ -158,19 +167,23 @@ class RingStop:
         packets = [(ready - now, packet.header, packet.transfer, packet.number) for ready, packet in self._register]
         coming = [cycle - now for cycle in self._freed]
         decisions = sorted(cycle - now for cycle in self._decisions)
-        return packets, len(self.outgoing), self.credits, coming, decisions
+        busy = max(0, self._next_packet - now), max(0, self._link_free - now)
+        return packets, len(self.outgoing), self.credits, coming, decisions, busy
 
     def _decide(self, _: simpy.Event) -> None:
         now = self._clock.cycle
         self._decisions.discard(now)
         self._lacks_credit = False
         self._let_instants_pass(now)
-        if self._handled != now and self._handle_head(now):
-            self._let_instants_pass(now)
-        if self.outgoing and (self._used != now or self.outgoing[0].instant):
+        if self._next_packet <= now:
+            if self._handle_head(now):
+                self._let_instants_pass(now)
+        elif self._register:
+            self.poke(self._next_packet - now)
+        if self.outgoing and (self._link_free <= now or self.outgoing[0].instant):
             self._inject()
         elif self.outgoing:
-            self.poke(1)
+            self.poke(self._link_free - now)
         if not self._lacks_credit:
             self._end_wait()
 
@@ -188,8 +201,7 @@ class RingStop:
         left = packet.header & ~taken
         if self._receiver_obstacle(taken) is not None:
             return False
-        if left and not packet.instant and not self.credits:
-            self._await_credit()
+        if left and not packet.instant and not self._link_takes_packets(now):
             return False
         self._leave(packet, now)
         if taken:
@@ -203,16 +215,26 @@ class RingStop:
         if left:
             self._transmit(packet.with_header(left) if taken else packet)
         if self._register:
-            self.poke(1)
+            self.poke(max(1, self._next_packet - now))
         return True
+
+    def _link_takes_packets(self, now: int) -> bool:
+        """Whether one can enter the link in this cycle; what becomes of the link if not."""
+        if self._link_free > now:
+            self.poke(self._link_free - now)
+            return False
+        if not self.credits:
+            self._await_credit()
+        return self.credits > 0
 
     def _leave(self, packet: Packet, now: int) -> None:
         """The head of the register leaves it."""
         self._register.popleft()
         if self.listener is not None:
-            self.listener.leaves(now, self._register[0] if self._register else None)
+            end = now + (1 if packet.instant else self.row_cycles)
+            self.listener.leaves(end, self._register[0] if self._register else None)
         if not packet.instant:
-            self._handled = now
+            self._next_packet = now + self.row_cycles
             assert self._previous is not None
             self._previous.return_credit()
 
@@ -234,6 +256,8 @@ class RingStop:
 
     def _await_credit(self) -> None:
         self._lacks_credit = True
+        if self._freed:  # by a packet that began to leave when nobody here waited
+            self.poke(self._freed[0] - self._clock.cycle)
         if self.link.waiting is None:
             self.link.spend("idle")
             self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
@@ -260,7 +284,8 @@ class RingStop:
         if self.passage is not None and packet.transfer is not None:
             self.passage.note(packet.transfer, packet.tail)
         if packet.tail and self.on_tail is not None:
-            self._clock.timeout(1).callbacks.append(self._tail_passed)
+            row_cycles = 1 if packet.instant else self.row_cycles
+            self._clock.timeout(row_cycles).callbacks.append(self._tail_passed)
 
     def _tail_passed(self, _: simpy.Event) -> None:
         assert self.on_tail is not None
@@ -271,20 +296,20 @@ class RingStop:
         if packet.instant:
             self._pass_over(packet)
             return
-        self._used = self._clock.cycle
+        self._link_free = self._clock.cycle + self.row_cycles
         self.link.instruction = packet.sender
         self._end_wait()
         self.link.spend("idle")
-        self.link.add(BUSY, 1, packet.row.shape[1])
+        self.link.add(BUSY, self.row_cycles, packet.row.shape[1])
         self._places -= 1
         if self.listener is not None:
-            self.listener.enters(packet, self._clock.cycle)
+            self.listener.enters(packet, self._clock.cycle, self._link_free)
         self._next.arrive(packet, self.hop_cycles)
 
     def _pass_over(self, packet: Packet) -> None:
         """Let a packet that takes no time stand at the next stop, behind all that are on their way there."""
         assert self._next is not None
-        if self._used != self._clock.cycle:  # else the link has accounted for this cycle
+        if self._link_free <= self._clock.cycle:  # else the link has accounted for this cycle
             self.link.spend("idle" if self.link.waiting is None else Reason.CREDIT.kind)
         waiter, self.link.instruction = self.link.instruction, packet.sender
         self.link.add(BUSY, 0, packet.row.shape[1])
@@ -307,7 +332,7 @@ class RingStop:
         return self._places
 
     def return_credit(self) -> None:
-        """The next stop has freed a place; it can be used from the next cycle on."""
-        self._freed.append(self._clock.cycle + 1)
+        """The next stop begins to free a place; it can be used when the last part has left."""
+        self._freed.append(self._clock.cycle + self.row_cycles)
         if self.outgoing or self._register:
-            self.poke(1)
+            self.poke(self.row_cycles)

@@ -18,7 +18,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.ring.announcement import Announcement, Unforeseen
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.journey import Journey
-from tilesim.tiled.units.ring.packet_train import PacketTrain
+from tilesim.tiled.units.ring.packet_train import PacketTrain, TrainTiming
 
 
 class BurstRing:
@@ -31,6 +31,7 @@ class BurstRing:
 
     def __init__(self, clock: Clock, topology: Topology, link: Callable[[int], Unit]) -> None:
         self.clock = clock
+        self.row_cycles = topology.ring_row_cycles
         self._hop_cycles = topology.ring.hop_cycles
         self.stops = [BurstStop(self, node, link(node)) for node in range(topology.tiles + 3)]
         self._journeys: list[Journey] = []
@@ -48,7 +49,8 @@ class BurstRing:
         """Begin to send ``rows`` from ``node`` to the stops in the bitmap ``to``; fetching each takes ``fetch_cycles``,
         with an access of ``reads`` at their end.
         """
-        train = PacketTrain(label, node, to, rows, fetch_cycles + 1, len(self.stops), self._hop_cycles)
+        timing = TrainTiming(fetch_cycles, self.row_cycles, self._hop_cycles)
+        train = PacketTrain(label, node, to, rows, len(self.stops), timing)
         return Journey(self.clock, train, reads, self._release, self._pass)
 
     def _release(self, journey: Journey) -> None:
@@ -112,7 +114,7 @@ class BurstRing:
         return found
 
     def _pass(self, journey: Journey) -> None:
-        """The tail has passed a stop in the cycle before."""
+        """The last part of the tail has passed a stop in the cycle before."""
         train = journey.train
         heard = self._stop(train, journey.tail_at).on_tail
         journey.tail_at += 1
@@ -131,7 +133,7 @@ class BurstRing:
         for place, start, end in train.held():
             self._stop(train, place).link.tally(Reason.CREDIT.kind, train.label, np.array([start]), end - start)
         for place in range(train.reach):
-            self._stop(train, place).link.tally(BUSY, train.label, train.times[place], 1, row_bytes)
+            self._stop(train, place).link.tally(BUSY, train.label, train.times[place], self.row_cycles, row_bytes)
 
     def _stop(self, train: PacketTrain, place: int) -> BurstStop:
         return self.stops[(train.node + place) % len(self.stops)]

@@ -11,7 +11,7 @@ import numpy as np
 import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Work
+from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -27,8 +27,9 @@ from tilesim.tiled.units.ring.ring import Packet, RingStop
 class RingConsumer(TileEngine[RingConsume]):
     """Supplies the address of each row; the ring's packets carry none.
 
-    Timing: a row that is at the stop in cycle t when the consumer is posted is committed in t, ahead of everybody else
-    at the wide port, and is seen at t + 1; peak rate one row a cycle. With a byte filter every row takes its cycle, but
+    Timing: a row that is at the stop in cycle t when the consumer is posted comes in for the k = ceil(row bytes /
+    ring.width_bytes) cycles of a link; it is committed in the last of them, t + k - 1, ahead of everybody else at the
+    wide port, and is seen at t + k; peak rate one row in k cycles. With a byte filter every row takes its cycles, but
     only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last row that is
     not full is committed with the row that brings its last byte; if that one completes another row as well, in the
     cycle after, in which none is taken. The consumer is posted up to its last cycle: in the one after, a row for it
@@ -78,7 +79,7 @@ class RingConsumer(TileEngine[RingConsume]):
                 self.raise_flag(0 if row is None else rises[row + 1])
                 continue
             if not step.takes or isinstance(self._stop, RingStop):
-                yield self.tile.clock.timeout(1)
+                yield self.tile.clock.timeout(self._stop.row_cycles if step.takes else 1)
                 self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
         if isinstance(self._stop, RingStop):
@@ -94,7 +95,7 @@ class RingConsumer(TileEngine[RingConsume]):
             posted = stop.post(len(rows), commits=True)
             taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows from the ring")
             self.tile.memories.wide.write_words(addresses[rows.start : rows.stop], taken.rows)
-            self.unit.add_each(Reason.FIFO.kind, taken.cycles, self.tile.memories.row_bytes)
+            self.unit.add_each(Reason.FIFO.kind, taken.cycles, self.tile.memories.row_bytes, stop.row_cycles)
             self.raise_flag(rises.get(rows.stop, 0))
 
     def _pack(self, stop: BurstStop, moved_bytes: int) -> Work:
@@ -105,7 +106,7 @@ class RingConsumer(TileEngine[RingConsume]):
         self._byte_filter.take(taken.rows[:, 0])
         if self._address is not None:
             self.tile.memories.wide.write_row(self._address, self._byte_filter.packed())
-        self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes)
+        self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes, stop.row_cycles)
 
     def _receive(self, row: int) -> Generator[simpy.Event, Any, bool]:
         """Let the stop hand over the next row; whether it takes no time."""
@@ -131,9 +132,17 @@ class RingConsumer(TileEngine[RingConsume]):
         assert self._byte_filter is not None
         self._byte_filter.take(packet.row)
         if self._address is not None:
-            self._commit(packet.instant)
+            self._commit_with_last_part(packet.instant)
         taken, self._taken = self._taken, None
         taken.succeed(packet.instant)
+
+    def _commit_with_last_part(self, instant: bool) -> None:
+        """The first part of a row that is complete then has been taken in this cycle."""
+        if instant or self._stop.row_cycles == 1:
+            self._commit(instant)
+            return
+        last = self.tile.clock.phase(Phase.ARBITRATE, self._stop.row_cycles - 1)
+        last.callbacks.append(lambda _: self._commit())
 
     def _commit(self, instant: bool = False) -> None:
         """Write the row that is complete, in this cycle; an ``instant`` one needs no port."""

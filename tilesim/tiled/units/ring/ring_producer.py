@@ -31,8 +31,9 @@ PASSING = "transfers that pass the tile's ring stop"
 class RingProducer(TileEngine[RingProduce]):
     """Reads a row through the wide port, where only ring commits go before it, then puts it on the ring.
 
-    Timing: unloaded, a row read in cycle t enters the link in t + 1; the next row is read in the cycle after that; R
-    rows take 2 * R cycles; its flag rises with rows that have left. A tail that passes the tile's stop in t raises
+    Timing: unloaded, a row read in cycle t enters the link from t + 1 on, for the k = ceil(row bytes /
+    ring.width_bytes) cycles of a link; the next row is read in the cycle after that; R rows take (1 + k) * R cycles;
+    its flag rises with rows that have left. A tail of which the last part passes the tile's stop in t raises
     ``ORDINAL`` at t + 1. Source: US 2025/0265455 [0035]; that masters take turns by counting is from the Edge TPU's
     programs as reported by others, what is counted and one row at a time are assumptions.
     """
