@@ -238,6 +238,11 @@ def _(_op: isa.Broadcast, _topology: Topology) -> str:
 
 
 @words_of.register
+def _(op: isa.Record, _topology: Topology) -> str:
+    return f"is the header of the next {op.parts} instructions, which come behind it in a word less each"
+
+
+@words_of.register
 def _(op: isa.Classify, _topology: Topology) -> str:
     return f"{op.function} over {op.elements:,} elements of {op.rows:,} rows from the ring"
 
