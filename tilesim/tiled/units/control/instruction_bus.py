@@ -83,8 +83,9 @@ class InstructionBus:
 
     The header of a record and its sub-instructions follow one another as if each were an instruction, in fewer words:
     each goes as far as its own tiles are, and a full buffer holds that sub-instruction and all behind it, while those
-    before it are in their buffers already. The stops know by the header what the words behind it are. Source: US
-    19/025,090 [0046]-[0047]; that a record comes part by part is an assumption.
+    before it are in their buffers already. So one is there at t + (k + 1) * hop_cycles + h + the words of all up to it,
+    with h of the header. The stops know by the header what the words behind it are. Source: US 19/025,090
+    [0046]-[0047]; that a record comes part by part is an assumption.
     """
 
     def __init__(self, clock: Clock, hop_cycles: int, controller: Unit, stops: Sequence[BusStop]) -> None:
