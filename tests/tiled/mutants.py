@@ -37,8 +37,9 @@ SHARED = ("tilesim.tiled.isa", "tilesim.tiled.topology")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file, below the package's ``tiled`` folder, and a text in it that becomes another one; ``records``: programs that
-    have records tell.
+    """A file, below the package's ``tiled`` folder, and a text in it that becomes another one.
+
+    ``records``: programs that have records tell.
     """
 
     name: str
