@@ -22,6 +22,7 @@ from typing import Any
 
 import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.records import with_records
 from tilesim.errors import ProgramError
 from tilesim.machines import verify
 from tilesim.tiled import machine
@@ -36,13 +37,17 @@ SHARED = ("tilesim.tiled.isa", "tilesim.tiled.topology")
 
 @dataclass(frozen=True)
 class Mutant:
-    """A file, below the package's ``tiled`` folder, and a text in it that becomes another one."""
+    """A file, below the package's ``tiled`` folder, and a text in it that becomes another one.
+
+    ``records``: programs that have records tell.
+    """
 
     name: str
     file: str
     old: str
     new: str
     numbers: tuple[int, ...] = ()
+    records: bool = False
 
     @property
     def path(self) -> Path:
@@ -119,9 +124,9 @@ def _is_anew(name: str, mutant: Mutant) -> bool:
     return name.startswith(("tilesim.tiled.", "tilesim.sim")) and not name.startswith(kept)
 
 
-def tells(number: int) -> bool:
-    """Whether the models, as they are now, differ on a random program."""
-    program = random_program(number)
+def tells(number: int, records: bool = False) -> bool:
+    """Whether the models, as they are now, differ on a random program, or on one with records."""
+    program = with_records(random_program(number), number) if records else random_program(number)
     inputs = inputs_of(program)
     event = verify.event_result(machine.Tiled(), program, inputs)
     return bool(verify.differences(event, machine.Tiled().step(program, inputs, trace=False)))
@@ -132,7 +137,7 @@ def _search(mutant: Mutant, numbers: range) -> Iterator[int]:
         for number in numbers:
             signal.alarm(PATIENCE_SECONDS)
             try:
-                if tells(number):
+                if tells(number, mutant.records):
                     yield number
             except (ProgramError, TimeoutError):
                 continue
@@ -210,6 +215,30 @@ MUTANTS = (
         "for _ in range(delivery.words):\n                yield BUSY\n            if copies",
         "for _ in range(1 if delivery.then else delivery.words):\n                yield BUSY\n            if copies",
         (0, 2, 5),
+    ),
+    Mutant(
+        "sub-instruction with all its words",
+        "stepped/controller.py",
+        "op.words - 1 if self._announced",
+        "op.words if self._announced",
+        (0, 1, 2),
+        records=True,
+    ),
+    Mutant(
+        "record without an end",
+        "stepped/controller.py",
+        "else max(self._announced - 1, 0)",
+        "else self._announced",
+        (0, 1, 2),
+        records=True,
+    ),
+    Mutant(
+        "record of one sub-instruction",
+        "units/control/controller.py",
+        "self._parts = max(0, self._parts - 1)",
+        "self._parts = 0",
+        (0, 1, 2),
+        records=True,
     ),
     Mutant("dispatch a cycle late", "stepped/controller.py", "buffer.put(op, 1)", "buffer.put(op, 2)", (5, 7, 8)),
     Mutant("scalar fence takes all", "stepped/controller.py", "self.fences -= op.count", "self.fences = 0", (153, 287)),

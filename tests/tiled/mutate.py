@@ -7,7 +7,8 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Reference, Watcher
-from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, RingProduce
+from tilesim.tiled.isa.model.issue import record_of
 from tilesim.tiled.isa.model.program import Program
 
 Path = tuple[str | int, ...]
@@ -58,9 +59,13 @@ def changed(value: Any, path: Path, by: int) -> Any:
 
 
 def without(program: Program, section: str, place: int) -> Program:
-    """The program with one instruction less."""
-    ops = getattr(program, section)
-    return replace(program, **{section: (*ops[:place], *ops[place + 1 :])})
+    """The program with one instruction less; so has its record, if it is in one."""
+    ops = list(getattr(program, section))
+    head = record_of(ops, place)
+    if head is not None:
+        ops[head] = replace(ops[head], parts=ops[head].parts - 1)
+    del ops[place]
+    return replace(program, **{section: tuple(op for op in ops if not isinstance(op, Record) or op.parts)})
 
 
 def instructions(program: Program) -> list[tuple[str, int, Instruction]]:

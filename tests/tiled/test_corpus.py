@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 
 import pytest
 
 from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.waits import CAN, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
 from tilesim.machines.verify import COLLIDED, ENDED, differences, event_result
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.machine import Tiled
 
 NUMBERS = 5400
@@ -45,10 +47,12 @@ class Tally:
         return self.rings.count(TAKEN) / (self.rings.count(TAKEN) + self.rings.count(GIVEN_UP))
 
 
-def tally(numbers: Iterable[int]) -> Tally:
+def tally(numbers: Iterable[int], joins: Callable[[Program, int], Program] | None = None) -> Tally:
+    """``joins``: what becomes of each program, by its number, before it runs."""
     found = Tally()
     for number in numbers:
         program = random_program(number)
+        program = joins(program, number) if joins else program
         inputs = inputs_of(program)
         try:
             with chips() as made:
@@ -73,6 +77,31 @@ def test_a_few_random_programs_agree() -> None:
     assert found.in_bursts > LEAST_IN_BURSTS
     assert found.programs > 0.8 * FEW
     assert {kind for kind, _ in found.waited} > {"tile.tensor", "ring.link", "mesh.tile", "controller", "outfeed"}
+
+
+def test_a_few_random_programs_with_records_agree() -> None:
+    numbers = range(NUMBERS + FEW, NUMBERS + 2 * FEW)
+    found = tally(numbers, with_records)
+    assert not found.different
+    assert found.programs > 0.8 * FEW
+    records = [
+        op for number in numbers for op in with_records(random_program(number), number).run if op.mnemonic == "record"
+    ]
+    assert len(records) > FEW
+    assert {op.words for op in records} >= {1, 2}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chunk", "chunks"), [(5, 20), *(pytest.param(chunk, 4, marks=pytest.mark.soak) for chunk in range(4))]
+)
+def test_thousands_of_random_programs_with_records_agree(chunk: int, chunks: int) -> None:
+    numbers = range(chunk, NUMBERS, chunks)
+    found = tally(numbers, with_records)
+    assert not found.different
+    assert found.programs >= LEAST_PROGRAMS / chunks
+    assert found.ends[ENDED] > 0.9 * found.programs
+    assert len(found.ends) == 3, "some must collide, and some hang"
 
 
 @pytest.mark.slow

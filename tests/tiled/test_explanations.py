@@ -40,11 +40,20 @@ TAKE = "take: ring_consume tiles=0x2 write=[r:2 @0x40+r*16] produce=r"
             "infeed source=data rows=1 address=0x20 to=0x4",
             "puts 1 rows from data memory from 0x20 on the ring for classifier",
         ),
+        (
+            "record tiles=0x3 parts=2",
+            "is the header of the next 2 instructions, which come behind it in a word less each",
+        ),
         ("outfeed output=0 rows=2", "passes 2 rows from the ring on to the host, as output 0"),
     ],
 )
 def test_what_an_instruction_does(line: str, words: str) -> None:
     assert explanations(program(line))[0].operands == words
+
+
+def test_a_sub_instruction_names_its_record() -> None:
+    lines = f"r: record tiles=0x3 parts=2\n{PACK}\n{SEND}\n{TAKE}"
+    assert [each.operands.partition("; ")[2] for each in explanations(program(lines))] == ["", *["in record r"] * 2, ""]
 
 
 def test_a_flag_is_raised_by_those_that_count_up_to_what_is_waited_for() -> None:

@@ -13,6 +13,7 @@ from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import operands
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Traversal, bits, node_name
 from tilesim.tiled.isa.model.instructions import increments, raised_flag
+from tilesim.tiled.isa.model.issue import record_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import Goes
 from tilesim.tiled.rules.tile.effects import Effects, WatchedCounts
@@ -31,7 +32,7 @@ def explanations(program: Program) -> list[Explanation]:
     raised = _Raised(program)
     return [
         Explanation(
-            operands=words_of(op, program.topology),
+            operands=words_of(op, program.topology) + _record_words(program.run, place),
             unit=_unit(op),
             tiles=tuple(bits(getattr(op, "tiles", 0))),
             raises=_raises(op),
@@ -39,6 +40,12 @@ def explanations(program: Program) -> list[Explanation]:
         )
         for place, op in enumerate(program.run)
     ]
+
+
+def _record_words(ops: Sequence[isa.Instruction], place: int) -> str:
+    """Of a sub-instruction, whose it is."""
+    head = record_of(ops, place) if isinstance(ops[place], isa.Work) else None
+    return "" if head is None else f"; in record {ops[head].label}"
 
 
 def _unit(op: isa.Instruction) -> str:
@@ -235,6 +242,11 @@ def _(op: isa.TileFence, _topology: Topology) -> str:
 @words_of.register
 def _(_op: isa.Broadcast, _topology: Topology) -> str:
     return "starts the broadcast of the next instruction"
+
+
+@words_of.register
+def _(op: isa.Record, _topology: Topology) -> str:
+    return f"is the header of the next {op.parts} instructions, which come behind it in a word less each"
 
 
 @words_of.register

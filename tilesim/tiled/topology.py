@@ -65,6 +65,9 @@ class InstructionBus(ConfigSection):
     width_bytes: Annotated[Count, Field(description="bytes of an instruction that pass a cycle")] = 16
     hop_cycles: Annotated[Count, Field(description="cycles from a stop to the next")] = 1
     buffer_depth: Annotated[Count, Field(description="instructions that each engine's buffer holds")] = 8
+    record_words: Annotated[
+        int, Field(ge=0, le=16, description="words of a record's header that a stop can hold; 0: no records")
+    ] = 0
 
 
 class Ring(ConfigSection):

@@ -13,7 +13,8 @@ from tests.networks import Weave
 from tests.tiled.programs import program
 from tilesim.network.operators import ResizeNearest
 from tilesim.tiled.isa.assembly import ASSEMBLY
-from tilesim.tiled.isa.model.instructions import Instruction, ScalarFence, TileFence
+from tilesim.tiled.isa.checks.program import faults
+from tilesim.tiled.isa.model.instructions import Instruction, Record, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.link.turns import TurnRewriter, near_sink, with_start_fence
@@ -77,8 +78,27 @@ def test_a_reset_between_transfers_stays() -> None:
     assert "wait=ring_producer_a>=1" in last
 
 
+RECORD = "r: record tiles=0x3 parts={}"
+RECORDS = {"instruction_bus__record_words": 1}
+
+
+def test_a_record_has_more_sub_instructions_when_turns_differ() -> None:
+    """Unless its header has no room for them: then the last ones travel alone."""
+    for parts, grown_to in ((1, 2), (4, 5), (5, 5)):
+        fills = [f"mesh_in tiles=0x1 side=north write=[w:4 @{k:#x}00+w*4] fill=0" for k in range(parts - 1)]
+        lines = [line for line in TURNS.split("\n") if line]
+        one = program("\n".join([*lines[:-1], RECORD.format(parts), *fills, lines[-1]]), **RECORDS)
+        tails = TurnRewriter(one.topology)
+        for _ in range(2):
+            tails.begin()
+            linked = [*tails.rewrite_all(one.run)]
+        head = next(op for op in linked if isinstance(op, Record))
+        assert (head.parts, len(linked)) == (grown_to, len(one.run) + 1)
+        assert faults(replace(one, run=tuple(linked), inputs=(), data=())) == faults(one)
+
+
 def near(run: str) -> int | None:
-    one = program(run)
+    one = program(run, **RECORDS)
     ops: tuple[Instruction, ...] = one.run
     return near_sink(ops, one.topology)
 
@@ -94,6 +114,7 @@ def test_what_comes_near_the_classifiers_replies() -> None:
     assert near(to_tile) is near(to_classifier) is None
     assert near(f"{to_tile}\n{around}") == 1
     assert near(f"{to_tile}\nbroadcast tiles=0x1\n{around}") == 1
+    assert near(f"{feed}\n{RECORD.format(2)}\n{to_tile}\n{around}") == 1
 
 
 START = "start: tile_fence tiles=0x3 reset=ring_producer_a"
@@ -103,13 +124,15 @@ SECOND = f"out1: ring_produce tiles=0x2 read=[r:1 @0x0] to={SINK} wait=ring_prod
 
 
 def labels(*lines: str) -> list[str]:
-    one = program("\n".join(lines))
+    one = program("\n".join(lines), **RECORDS)
     return [op.label for op in with_start_fence(one.run, one.topology)]
 
 
 def test_who_counts_must_have_begun_before_the_first_tail_passes() -> None:
     """The first tile's rows pass the second one, which has had none."""
     assert labels(START, ONE, FIRST, SECOND) == ["start", "in", "started.fence", "started", "out0", "out1"]
+    joined = START, ONE, RECORD.format(2), FIRST, SECOND
+    assert labels(*joined) == ["start", "in", "started.fence", "started", "r", "out0", "out1"]
 
 
 @pytest.mark.parametrize(

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from tests.tiled.programs import program
 from tests.tiled.rules.lines import consume, send
+from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
-from tilesim.tiled.isa.model.instructions import Infeed, RingProduce, ScalarFence, TileFence
+from tilesim.tiled.isa.model.instructions import Infeed, Record, RingProduce, ScalarFence, TileFence
 from tilesim.tiled.mending.additions import (
     AddedFence,
     AddedTurn,
     AddedWait,
     Draft,
+    EndedRecord,
     WiderFence,
     before,
     controller_fence,
@@ -62,6 +64,29 @@ def test_additions_are_listed_in_the_order_of_the_program() -> None:
 def test_what_starts_a_broadcast_stays_beside_it() -> None:
     lines = "x: broadcast tiles=0x1\nc: ring_consume tiles=0x3 write=[r:4 @0x0+r*16]\n" + send("a", 2, 0, 1)
     assert [before(program(lines, "ring-8"), place) for place in (0, 1, 2)] == [0, 0, 2]
+
+
+RECORDS = {"instruction_bus__record_words": 1}
+
+
+def test_fences_before_a_sub_instruction_end_its_record() -> None:
+    """Before the first one they stand in front of the header; what comes behind them travels alone."""
+    written = program("r: record tiles=0xb parts=3\n" + LINES, "ring-8", **RECORDS)
+    assert [before(written, place) for place in range(4)] == [0, 0, 2, 3]
+    draft = Draft(written).plus(AddedFence(3, (FENCE,))).plus(AddedFence(0, (FENCE,)))
+    assert [op.mnemonic for op in draft.program.run] == [
+        *("tile_fence", "record", "ring_consume", "ring_produce", "tile_fence", "ring_produce"),
+    ]
+    assert draft.program.run[1] == Record(tiles=0xB, parts=2, label="r")
+    assert draft.changes == [AddedFence(0, (FENCE,)), EndedRecord(0, 2), AddedFence(3, (FENCE,))]
+    assert draft.listed == [AddedFence(0, (FENCE,)), AddedFence(3, (FENCE,))]
+    assert draft.places == [0, 0, 1, 2, 3, 3]
+    assert faults(draft.program) == []
+
+
+def test_a_wait_leaves_the_record_whole() -> None:
+    written = program("r: record tiles=0xb parts=3\n" + LINES, "ring-8", **RECORDS)
+    assert Draft(written).plus(AddedWait(3, TURN)).program.run[0] == written.run[0]
 
 
 def test_a_fence_of_the_controller_counts_what_is_left_over() -> None:

@@ -210,3 +210,16 @@ def test_what_changes_bytes_that_were_right_is_not_suggested(monkeypatch: pytest
     )
     assert made.mended is None
     assert made.document["left"][0]["rule"] == "data"
+
+
+def test_a_fence_that_is_suggested_ends_a_record() -> None:
+    fill = "r: record tiles=0x1 parts=2\nfill: mesh_in tiles=0x1 side=north write=[w:4 @0x0+w*4] fill=7\n"
+    use = "use: narrow_to_wide tiles=0x1 read=[r:1,w:4 @0x0+r*16+w*4] write=[r:1 @0x100+r*16]\n"
+    made = suggested(program(fill + use, "ring-8", instruction_bus__record_words=1), Reading.MEET, silent)
+    assert made.mended is not None
+    assert [op.mnemonic for op in made.mended.run] == ["record", "mesh_in", "tile_fence", "narrow_to_wide"]
+    shorter, fence = made.document["changes"]
+    assert shorter["removed"] == ["r: record tiles=0x1 parts=2"]
+    assert shorter["added"] == ["r: record tiles=0x1 parts=1"]
+    assert (shorter["additions"], fence["additions"]) == (["shorter record"], ["fence"])
+    assert made.document["additions"] == 1

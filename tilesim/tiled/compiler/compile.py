@@ -17,6 +17,7 @@ from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.records import joined
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.transfers import drain, feed, host_input, host_output
@@ -91,8 +92,8 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
     return Program(
         name=network.name,
         topology=builder.topology,
-        load=wide.load(),
-        run=with_start_fence(builder.run, builder.topology),
+        load=joined(wide.load(), builder.topology),
+        run=joined(with_start_fence(builder.run, builder.topology), builder.topology),
         data=wide.data(),
         inputs=tuple(host_input(builder, source) for source in plan.sources),
         outputs=tuple(host_output(builder, sink) for sink in plan.sinks),

@@ -131,8 +131,7 @@ def _linked(
             replies = False
         replies = replies or any(isinstance(op, isa.Classify) for op in ops)
         turns.begin()
-        for op in shifted:
-            yield from turns.rewrite(op)
+        yield from turns.rewrite_all(shifted)
 
 
 def _relocated(op: Instruction, address: int, layer: int, output: int) -> Instruction:

@@ -5,12 +5,14 @@ fence before which no transfer may pass a tile that counts.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
+from itertools import islice
 
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
-from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingProduce, TileFence, Work
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, RingProduce, TileFence, Work
+from tilesim.tiled.isa.model.issue import begin_of
 from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer, sent_by
 from tilesim.tiled.topology import Topology
 
@@ -38,6 +40,24 @@ class TurnRewriter:
         self._before = self._passed.copy()
         self._keeps = self._programs > 0
         self._programs += 1
+
+    def rewrite_all(self, ops: Iterable[Instruction]) -> Iterator[Instruction]:
+        """All instructions with the turns that they have now; of a record with more sub-instructions than before, so
+        many are its own as its header has room for.
+        """
+        left = iter(ops)
+        for op in left:
+            if isinstance(op, Record):
+                parts = [part for each in islice(left, op.parts) for part in self.rewrite(each)]
+                yield self._announcing(op, len(parts))
+                yield from parts
+            else:
+                yield from self.rewrite(op)
+
+    def _announcing(self, op: Record, parts: int) -> Record:
+        most_words = self._topology.instruction_bus.record_words
+        fitting = (replace(op, parts=count) for count in range(parts, op.parts, -1))
+        return next((longer for longer in fitting if longer.words <= most_words), op)
 
     def rewrite(self, op: Instruction) -> list[Instruction]:
         """The instruction with the turns that it has now: one for each group of tiles with the same."""
@@ -86,10 +106,10 @@ class TurnRewriter:
 
 def near_sink(ops: Sequence[Instruction], chip: Topology) -> int | None:
     """The place of the first instruction whose rows could overtake or meet replies of the classifier, whose tails no
-    tile sees, or of the broadcast in front of it; None if there is none.
+    tile sees, or of what starts its broadcast or its record; None if there is none.
     """
     place = next((k for k, op in enumerate(ops) if _nears_sink(op, chip)), None)
-    return place - 1 if place and isinstance(ops[place - 1], isa.Broadcast) else place
+    return None if place is None else begin_of(ops, place)
 
 
 def _nears_sink(op: Instruction, chip: Topology) -> bool:
@@ -108,7 +128,9 @@ def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instru
     """
     counting = _counting(ops)
     begun = fenced = 0
+    before = []
     for place, op in enumerate(ops):
+        before.append(begun)
         if isinstance(op, TileFence) and op.increment:
             fenced |= op.tiles
         elif isinstance(op, isa.ScalarFence):
@@ -117,7 +139,9 @@ def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instru
             transfer = Transfer(0, op, op.label, place, 0, master, to, rows, chip.tiles + 3)
             begun |= to | (1 << master) >> 1
             if transfer.occupied >> 1 & counting & ~begun:
-                return (*ops[:place], *_wait(counting & ~begun), *ops[place:])
+                begin = begin_of(ops, place)
+                begun = begun if begin == place else before[begin]
+                return (*ops[:begin], *_wait(counting & ~begun), *ops[begin:])
     return tuple(ops)
 
 

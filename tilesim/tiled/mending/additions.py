@@ -9,7 +9,8 @@ from functools import cached_property
 from typing import TypeAlias
 
 from tilesim.tiled.isa.model.fields import Engine, Watcher
-from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, ScalarFence, TileFence, Work
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, ScalarFence, TileFence, Work
+from tilesim.tiled.isa.model.issue import begin_of, record_of
 from tilesim.tiled.isa.model.program import Program
 
 Fences: TypeAlias = tuple[TileFence | ScalarFence, ...]
@@ -72,6 +73,19 @@ class AddedFence:
     fences: Fences
 
 
+@dataclass(frozen=True)
+class EndedRecord:
+    """The record at ``place`` has only so many ``parts``, as fences stand before the next one: others stand alone."""
+
+    place: int
+    parts: int
+
+    def changed(self, op: Instruction) -> Instruction:
+        """The header with it."""
+        assert isinstance(op, Record)
+        return replace(op, parts=min(op.parts, self.parts))
+
+
 Addition: TypeAlias = AddedWait | AddedTurn | WiderFence | AddedFence
 """One wait, or one fence; ``place`` is that of an instruction among all of the program's, as it was before."""
 
@@ -100,6 +114,19 @@ class Draft:
         """The additions in the order of the program."""
         return sorted(self.additions, key=lambda addition: (addition.place, repr(addition)))
 
+    @property
+    def changes(self) -> list[Addition | EndedRecord]:
+        """The additions, and what they make of records, in the order of the program."""
+        return sorted([*self.listed, *self._ended], key=lambda change: change.place)
+
+    @property
+    def _ended(self) -> Iterator[EndedRecord]:
+        ops = (*self.original.load, *self.original.run)
+        for addition in self.listed:
+            head = record_of(ops, addition.place) if isinstance(addition, AddedFence) else None
+            if head is not None:
+                yield EndedRecord(head, addition.place - head - 1)
+
     @cached_property
     def program(self) -> Program:
         """The program with the additions."""
@@ -118,10 +145,10 @@ class Draft:
         return [place for ops, first in both for place, _ in self._placed(ops, first)]
 
     @cached_property
-    def _here(self) -> Mapping[int, list[Addition]]:
-        here: dict[int, list[Addition]] = defaultdict(list)
-        for addition in self.listed:
-            here[addition.place].append(addition)
+    def _here(self) -> Mapping[int, list[Addition | EndedRecord]]:
+        here: dict[int, list[Addition | EndedRecord]] = defaultdict(list)
+        for change in self.changes:
+            here[change.place].append(change)
         return here
 
     def _placed(self, ops: Collection[Instruction], first: int) -> Iterator[tuple[int, Instruction]]:
@@ -129,7 +156,7 @@ class Draft:
             yield from ((place, each) for each in with_additions(op, self._here.get(place, ())))
 
 
-def with_additions(op: Instruction, additions: Iterable[Addition]) -> list[Instruction]:
+def with_additions(op: Instruction, additions: Iterable[Addition | EndedRecord]) -> list[Instruction]:
     """What stands in the place of an instruction: the fences before it, and itself, changed or not."""
     fences: list[Instruction] = []
     changed = op
@@ -142,9 +169,11 @@ def with_additions(op: Instruction, additions: Iterable[Addition]) -> list[Instr
 
 
 def before(program: Program, place: int) -> int:
-    """Where fences go that are to stand before an instruction: in front of what starts its broadcast, too."""
-    ops = (*program.load, *program.run)
-    return place - (place > 0 and isinstance(ops[place - 1], Broadcast))
+    """Where fences go that are to stand before an instruction: in front of what starts its broadcast, too, or of the
+    header of its record; but before another than the first sub-instruction they end the record.
+    """
+    begin = begin_of((*program.load, *program.run), place)
+    return begin if begin == place - 1 else place
 
 
 def controller_fence(program: Program, place: int, tiles: int, engine: Engine) -> Fences:

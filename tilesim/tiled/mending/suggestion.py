@@ -25,6 +25,7 @@ from tilesim.tiled.mending.additions import (
     AddedWait,
     Addition,
     Draft,
+    EndedRecord,
     WiderFence,
     with_additions,
 )
@@ -36,7 +37,13 @@ RUNS, FEW_RUNS = 16, 3
 """Mends of the same size that are run, to see which is fastest; of a program whose runs take long, few."""
 LONG = 1_000_000
 """Cycles of a run, times tiles."""
-KINDS = {AddedWait: "wait", AddedTurn: "turn", AddedFence: "fence", WiderFence: "wider fence"}
+KINDS = {
+    AddedWait: "wait",
+    AddedTurn: "turn",
+    AddedFence: "fence",
+    WiderFence: "wider fence",
+    EndedRecord: "shorter record",
+}
 """What an addition is called; of two that cost as much, the one that stands first is suggested."""
 NO_ADDITION = {
     "instructions": "whatever waits, the chip can't run it",
@@ -139,7 +146,7 @@ def _changes(draft: Draft) -> Iterator[dict[str, Any]]:
     """
     original = draft.original
     ops = [(section, k, op) for section, ops in _sections(original) for k, op in enumerate(ops)]
-    for number, additions in groupby(draft.listed, key=lambda addition: addition.place):
+    for number, additions in groupby(draft.changes, key=lambda addition: addition.place):
         section, place, op = ops[number]
         here = list(additions)
         yield {
@@ -155,7 +162,7 @@ def _sections(program: Program) -> tuple[tuple[str, Sequence[Instruction]], ...]
     return ("load", program.load), ("run", program.run)
 
 
-def _lines(additions: Sequence[Addition], op: Instruction) -> dict[str, list[str]]:
+def _lines(additions: Sequence[Addition | EndedRecord], op: Instruction) -> dict[str, list[str]]:
     *fences, changed = with_additions(op, additions)
     lines = [*map(ASSEMBLY.write_instruction, fences)]
     if changed == op:

@@ -26,6 +26,7 @@ from tilesim.tiled.isa.model.instructions import (
     MeshOut,
     NarrowToWide,
     Outfeed,
+    Record,
     RingConsume,
     RingProduce,
     ScalarFence,
@@ -84,7 +85,7 @@ def simulate_requests(
 
 def tiles_of(op: Instruction) -> int | None:
     """The tiles at which an instruction begins; None for what no unit takes up."""
-    return None if isinstance(op, TileFence | ScalarFence | Broadcast) else getattr(op, "tiles", 0)
+    return None if isinstance(op, TileFence | ScalarFence | Broadcast | Record) else getattr(op, "tiles", 0)
 
 
 def obstacle(op: Instruction, topology: Topology) -> str:

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from tilesim.tiled.isa.model.instructions import Broadcast, Infeed, Instruction, Outfeed, ScalarFence, header_of
+from tilesim.tiled.isa.model.instructions import (
+    Broadcast,
+    Infeed,
+    Instruction,
+    Outfeed,
+    Record,
+    ScalarFence,
+    header_of,
+)
 from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
@@ -18,7 +26,8 @@ class Controller(Thread):
 
     What a tile is to broadcast goes to that tile's stop alone. Rows that are forwarded concern both infeed and outfeed.
 
-    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. ``fences`` counts the tile
+    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. What belongs to a record has
+    left its first word in the record's header. ``fences`` counts the tile
     fences that are through, at once.
     """
 
@@ -27,6 +36,7 @@ class Controller(Thread):
         self.to_issue: list[Instruction] = []
         self._topology = topology
         self._starts = 0
+        self._announced = 0
         self._outfeeds = 0
         super().__init__(clock, account)
 
@@ -50,9 +60,11 @@ class Controller(Thread):
 
     def _send(self, op: Instruction) -> Iterator[str]:
         bus = self._topology.instruction_bus
-        words, stops = bus_words(op, bus.width_bytes), header_of(op, self._topology.tiles)
+        words = bus_words(op.words - 1 if self._announced else op.words, bus.width_bytes)
+        stops = header_of(op, self._topology.tiles)
         delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
         self._starts = stops if isinstance(op, Broadcast) else 0
+        self._announced = op.parts if isinstance(op, Record) else max(self._announced - 1, 0)
         yield from send(self._first_stop, delivery, bus.hop_cycles)
         for _ in range(words):
             yield BUSY

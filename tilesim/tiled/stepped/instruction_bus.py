@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypeAlias
 
-from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, Record, TileFence
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, IDLE, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.tile import Tile
@@ -30,9 +30,9 @@ Station: TypeAlias = Tile | ClassifierTile
 """What hangs on a stop."""
 
 
-def bus_words(op: Instruction, width_bytes: int) -> int:
-    """Words of the bus that an instruction takes."""
-    return ceil(op.words * WORD_BYTES / width_bytes)
+def bus_words(instruction_words: int, width_bytes: int) -> int:
+    """Words of the bus that so many words of an instruction take."""
+    return ceil(instruction_words * WORD_BYTES / width_bytes)
 
 
 class BusStop(Thread):
@@ -41,7 +41,7 @@ class BusStop(Thread):
     Timing: an instruction of n words whose first word enters the bus at t is in the buffer of stop k (from 0) at
     t + (k + 1) * hop_cycles + n. A full buffer, or a fence that is not through, stalls what is for this stop, and all
     behind it. A fence is looked at from the cycle on in which it has arrived. A stop that starts a broadcast sends the
-    first word when it has the last one.
+    first word when it has the last one. A record's header is obeyed in passing; what it announces comes behind it.
     """
 
     following: BusStop | None = None
@@ -82,7 +82,7 @@ class BusStop(Thread):
         """Wait for the fence, and for a place for an instruction that is copied."""
         while not self._look_at_fence():
             yield FLAG
-        if not copies or isinstance(op, TileFence | Broadcast):
+        if not copies or isinstance(op, TileFence | Broadcast | Record):
             return
         buffer = self._station.buffer_of(op)
         while not buffer.room():
@@ -97,7 +97,7 @@ class BusStop(Thread):
     def _copy(self, op: Instruction) -> None:
         if isinstance(op, TileFence):
             self._fence = op
-        elif not isinstance(op, Broadcast):
+        elif not isinstance(op, Broadcast | Record):
             self._station.deliver(op, 0)
 
     def _look_at_fence(self) -> bool:

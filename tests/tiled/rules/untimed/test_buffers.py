@@ -20,3 +20,14 @@ def test_a_full_buffer_must_not_wait_for_what_is_issued_behind_it(masters: int, 
             "1) stands first"
         )
         assert sentences[1].startswith("these wait in a circle: p0 (ring_produce of tile 1) waits for ring_read_a")
+
+
+@pytest.mark.parametrize(("parts", "stuck"), [(5, False), (6, True)])
+def test_a_record_comes_part_by_part(parts: int, stuck: bool) -> None:
+    """What is for a full buffer stands at the stop, those before it are in theirs: as many as without a record go."""
+    first = "".join(send(f"p{k}", 1, 2, rows=1, wait="ring_read_a>=1") for k in range(parts))
+    record = f"r: record tiles=0x2 parts={parts}\n"
+    outcome = proof(record + first, LATER.replace("r:5", f"r:{parts}"), instruction_bus__record_words=2)
+    sentences = [refutation.sentence for refutation in outcome.refutations if refutation.rule == "buffers"]
+    assert bool(sentences) is stuck
+    assert not stuck or sentences[0].startswith("p5 (ring_produce) can't be issued")

@@ -73,6 +73,18 @@ def test_a_row_may_leave_in_the_cycle_in_which_another_ends(rows: int) -> None:
     assert GIVEN_UP in made
 
 
+def test_a_row_that_can_not_leave_is_fetched_all_the_same() -> None:
+    """Each row when its flag tells, though nobody takes rows yet: another engine has to leave it the port."""
+    lines = """
+flags: mesh_in tiles=1 side=north write=[r:4,w:5 @0x0+r*20+w*4] fill=1 produce=w
+send: ring_produce tiles=1 read=[r:4 @0x0+r*16] to=2 wait=mesh_north_in@r>=1+1
+copy: wide_to_narrow tiles=1 read=[r:4 @0x200+r*16] write=[w:16 @0x100+w*4]
+take: ring_consume tiles=2 write=[r:4 @0x100+r*16]
+"""
+    for start in range(18, 28):
+        assert ways(lines, {"copy": start, "take": 80}) == TAKEN
+
+
 def test_a_byte_filters_extra_commit_keeps_a_row_from_being_read() -> None:
     lines = """
 first: ring_consume tiles=2 write=[r:2 @0x100+r*16] filter=[rows:2 first:3 keep:15 gap:1]

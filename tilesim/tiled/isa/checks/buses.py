@@ -76,9 +76,10 @@ def _faults(op: isa.Broadcast, following: Sequence[isa.Instruction], tiles: int)
     if op.tiles.bit_count() != 1:
         yield f"tiles must name the one tile that starts the broadcast, not {op.tiles:#x}"
         return
-    stops = sum(isa.header_of(later, tiles) for later in following)
+    stops = sum(isa.header_of(later, tiles) for later in following if not isinstance(later, isa.Record))
     if stops <= op.tiles or stops % op.tiles:
         what = f"{following[0].mnemonic} for the bitmap {stops:#x}" if following else "the end"
+        what = "a record, which comes part by part" if following and isinstance(following[0], isa.Record) else what
         first = op.tiles.bit_length() - 1
         yield f"an instruction for tiles behind tile {first}, and none before it, must stand next, not {what}"
 

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
 from tilesim.tiled.isa.checks import buses
+from tilesim.tiled.isa.checks.records import record_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
 from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor_faults
 from tilesim.tiled.isa.checks.values import nest_faults, value_faults
@@ -27,6 +28,7 @@ SMALLEST = {
     "elements_per_sender": 0,
     "output": 0,
     "increment": 0,
+    "parts": 1,
     "count": 0,
     "fill": -128,
     "layer": -1,
@@ -47,6 +49,7 @@ def faults(program: Program) -> list[str]:
     ]
     for check in (
         buses.broadcast_faults,
+        record_faults,
         _request_faults,
         _host_tensor_faults,
         _layer_faults,

@@ -14,7 +14,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from itertools import takewhile
-from math import prod
+from math import ceil, prod
 from typing import ClassVar, TypeAlias, get_args
 
 from tilesim.tiled.isa.model.fields import (
@@ -274,6 +274,32 @@ class Broadcast(_Listed):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Record(_Listed):
+    """The header of a record: the next ``parts`` instructions, all for engines of tiles, are its sub-instructions.
+
+    Each leaves its first word to this header, in which its opcode and the bitmap of its own tiles stand: all those of
+    the record, ``tiles``, or some. So n instructions are n words shorter as a record, but for the header. That has 4
+    bytes (opcode, sequence number, count), the bitmap of the record, and a byte and a bitmap for each sub-instruction;
+    a bitmap has as many bytes as the last tile of the record needs.
+
+    Source: US 19/025,090 [0045]-[0047] for several opcodes in one instruction and for sub-instructions that are not for
+    the same tiles; that the first word is the header, and the bytes of this one, are assumptions.
+    """
+
+    mnemonic: ClassVar[str] = "record"
+
+    tiles: int
+    parts: int
+    layer: int = -1
+    label: str = ""
+
+    @property
+    def words(self) -> int:
+        bitmap_bytes = ceil(self.tiles.bit_length() / 8)
+        return ceil((4 + bitmap_bytes + self.parts * (1 + bitmap_bytes)) / WORD_BYTES)
+
+
+@dataclass(frozen=True, kw_only=True)
 class Classify(_Listed):
     """The classifier tile: ``rows`` from the ring, ``function`` over ``elements`` of their bytes, results to the sink.
 
@@ -359,7 +385,7 @@ Copy: TypeAlias = NarrowToWide | WideToNarrow
 """What moves bytes between the memories of a tile."""
 Work: TypeAlias = TensorOp | RingConsume | RingProduce | Copy | MeshIn | MeshOut
 """What the engines of a tile take from their buffers."""
-TileInstruction: TypeAlias = Work | TileFence | Broadcast
+TileInstruction: TypeAlias = Work | TileFence | Broadcast | Record
 ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
@@ -367,8 +393,8 @@ INSTRUCTIONS: tuple[type[Instruction], ...] = get_args(Instruction)
 
 
 def program_bytes(instructions: Iterable[Instruction]) -> int:
-    """What instructions take of instruction memory."""
-    return sum(op.words for op in instructions) * WORD_BYTES
+    """What instructions take of instruction memory, sub-instructions of a record without their first word."""
+    return sum(op.words - (op.parts if isinstance(op, Record) else 0) for op in instructions) * WORD_BYTES
 
 
 def header_of(op: Instruction, tiles: int) -> int:

@@ -169,6 +169,7 @@ SHEET: Mapping[str, SheetRow] = {
     ),
     "tile_fence": SheetRow(words=1, goes=Goes.STOP),
     "broadcast": SheetRow(words=1, goes=Goes.STOP),
+    "record": SheetRow(words=1, goes=Goes.STOP),  # more, if it has many sub-instructions
     "classify": SheetRow(words=4, goes=Goes.CLASSIFIER),
     "infeed": SheetRow(words=0, goes=Goes.CONTROLLER),
     "outfeed": SheetRow(words=0, goes=Goes.CONTROLLER),

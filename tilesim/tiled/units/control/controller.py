@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import ceil
 from typing import Any
 
 from tilesim.sim.core.clock import Clock, Work
@@ -11,7 +12,7 @@ from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus, bus_words
+from tilesim.tiled.units.control.instruction_bus import Delivery, InstructionBus
 
 FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
@@ -23,7 +24,8 @@ class Sequencer:
     """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
     fences. What a tile is to broadcast goes to that tile's stop alone.
 
-    Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. Source: US 19/025,090 [0045],
+    Timing: an instruction of n bus words takes n cycles, a sub-instruction of a record being one instruction word
+    shorter and beginning with a bus word of its own, one of the controller's own 1. Source: US 19/025,090 [0045],
     [0059]; US 2025/0265455 [0030], [0037].
     """
 
@@ -44,6 +46,8 @@ class Sequencer:
         self._bus = bus
         self._infeed, self._outfeed = infeed, outfeed
         self._starts = 0
+        self._record = ""
+        self._parts = 0
         self._outfeeds = 0
 
     @property
@@ -73,11 +77,19 @@ class Sequencer:
         self.unit.instruction = ""
 
     def _broadcast(self, op: isa.Instruction) -> None:
-        words = bus_words(op, self._width_bytes)
-        stops = isa.header_of(op, self._tiles)
-        delivery = Delivery(self._starts, op, words, stops) if self._starts else Delivery(stops, op, words)
+        stops, size_bytes = isa.header_of(op, self._tiles), self._size_bytes(op)
+        header, then = (self._starts, stops) if self._starts else (stops, 0)
+        record = self._record if self._parts else ""
+        self._bus.send(Delivery(header, op, ceil(size_bytes / self._width_bytes), size_bytes, then, record))
         self._starts = stops if isinstance(op, isa.Broadcast) else 0
-        self._bus.send(delivery)
+        if isinstance(op, isa.Record):
+            self._record, self._parts = op.label, op.parts
+        else:
+            self._parts = max(0, self._parts - 1)
+
+    def _size_bytes(self, op: isa.Instruction) -> int:
+        """What an instruction takes on the bus."""
+        return (op.words - (self._parts > 0)) * isa.WORD_BYTES
 
     def _dispatch(self, op: isa.Infeed | isa.Outfeed) -> Work:
         """Rows that are forwarded concern both: the outfeed takes them, the infeed sends them."""

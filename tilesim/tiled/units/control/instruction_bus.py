@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Generator, Sequence
 from functools import partial
-from math import ceil
 from typing import Any, NamedTuple, Protocol
 
 import simpy
@@ -13,7 +12,7 @@ import simpy
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
-from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, TileFence
+from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, Record, TileFence
 from tilesim.tiled.isa.model.sheet import Goes
 
 Waiting = Generator[None, None, int]
@@ -21,15 +20,18 @@ Waiting = Generator[None, None, int]
 
 
 class Delivery(NamedTuple):
-    """An instruction on the bus: the stops that still have to copy it, and the bus words that it takes.
+    """An instruction on the bus: the stops that still have to copy it, and the bus words and the bytes that it takes.
 
-    ``then``: the stops to which the one that it is for now, which starts its broadcast, sends it.
+    ``then``: the stops to which the one that it is for now, which starts its broadcast, sends it. ``record``: the label
+    of the record whose sub-instruction it is.
     """
 
     header: int
     op: Instruction
     words: int
+    bytes: int
     then: int = 0
+    record: str = ""
 
 
 class Station(Protocol):
@@ -43,11 +45,6 @@ class Station(Protocol):
 
     def fence(self, op: TileFence) -> simpy.Event:
         """Obey a fence; the event is when it lets later instructions pass."""
-
-
-def bus_words(op: Instruction, width_bytes: int) -> int:
-    """Words of the bus that an instruction takes."""
-    return ceil(op.words * WORD_BYTES / width_bytes)
 
 
 class BusStop:
@@ -83,6 +80,12 @@ class InstructionBus:
     for hop_cycles + 1 instructions; one that it begins with in t leaves its place to another at t + 1. Source: US
     2025/0265455 [0030]-[0031], [0037]; US 19/025,090 [0059]; hop, width, places and that broadcasts start from a whole
     instruction are assumptions.
+
+    The header of a record and its sub-instructions follow one another as if each were an instruction, in fewer words:
+    each goes as far as its own tiles are, and a full buffer holds that sub-instruction and all behind it, while those
+    before it are in their buffers already. So one is there at t + (k + 1) * hop_cycles + h + the words of all up to it,
+    with h of the header. The stops know by the header what the words behind it are. Source: US 19/025,090
+    [0046]-[0047]; that a record comes part by part is an assumption.
     """
 
     def __init__(self, clock: Clock, hop_cycles: int, controller: Unit, stops: Sequence[BusStop]) -> None:
@@ -134,7 +137,7 @@ class InstructionBus:
             self.current = delivery.op
             unit.instruction = delivery.op.label
             at = yield from self._pass(unit, 0, delivery, self._ready)
-            unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
+            unit.add(BUSY, delivery.words, delivery.bytes)
             self._ready = at + delivery.words
             if not self._queue:
                 self.current = None
@@ -164,11 +167,11 @@ class InstructionBus:
             starts = delivery.then if mine else 0
             copies = bool(starts & stop.mask) if starts else bool(mine)
             if mine and not self._is_open(stop, place, delivery.op if copies else None, at):
-                at = yield from self._admit(stop, place, delivery.op if copies else None, at)
+                at = yield from self._admit(stop, place, delivery, copies, at)
             if mine != delivery.header:
                 at = yield from self._forward(unit, place, delivery, delivery.header, at)
             ready = at + delivery.words
-            unit.add(BUSY, delivery.words, delivery.op.words * WORD_BYTES)
+            unit.add(BUSY, delivery.words, delivery.bytes)
             if copies:
                 self._copy(stop, place, delivery.op, ready)
             if starts:
@@ -181,8 +184,9 @@ class InstructionBus:
             return False
         return op is None or op.row.goes is Goes.STOP or stop.station.buffer_of(op).claim(self._wakers[place])
 
-    def _admit(self, stop: BusStop, place: int, op: Instruction | None, at: int) -> Waiting:
-        """Wait until this tile's fence is through and the buffer has a place for ``op``, if the stop copies it."""
+    def _admit(self, stop: BusStop, place: int, delivery: Delivery, copies: bool, at: int) -> Waiting:
+        """Wait until this tile's fence is through and there is a place for an instruction that the stop copies."""
+        op = delivery.op
         while stop.fenced:
             stop.unit.waiting = Wait(Reason.FLAG, at, lambda: "a tile fence to let instructions pass")
             yield
@@ -190,11 +194,12 @@ class InstructionBus:
         if stop.fenced_until > at:
             at = stop.fenced_until
             stop.unit.spend(Reason.FLAG.kind, at)
-        if op is None or op.row.goes is Goes.STOP:
+        if not copies or op.row.goes is Goes.STOP:
             return at
         buffer = stop.station.buffer_of(op)
         if not buffer.claim(self._wakers[place]):
-            what = f"a place in the instruction buffer of {op.mnemonic}"
+            whose = f", for a sub-instruction of {delivery.record}" if delivery.record else ""
+            what = f"a place in the instruction buffer of {op.mnemonic}{whose}"
             stop.unit.waiting = Wait(Reason.FIFO, at, lambda: what)
             yield
             while not buffer.claim(self._wakers[place]):
@@ -209,7 +214,7 @@ class InstructionBus:
         left = header & ~self._stops[place].mask
         if not left or place + 1 == len(self._stops):
             return at
-        onward = Delivery(left, delivery.op, delivery.words, delivery.then if header == delivery.header else 0)
+        onward = delivery._replace(header=left, then=delivery.then if header == delivery.header else 0)
         if self._stops[place + 1].places:
             return self._enter(unit, place + 1, onward, at)
         return (yield from self._pass(unit, place + 1, onward, at))
@@ -237,7 +242,7 @@ class InstructionBus:
 
     def _copy(self, stop: BusStop, place: int, op: Instruction, cycle: int) -> None:
         """Put an instruction into its buffer, or begin a fence, in ``cycle``."""
-        if isinstance(op, Broadcast):  # which only says what the controller does with the next one
+        if isinstance(op, Broadcast | Record):  # which only say what comes next
             return
         copied = self._clock.timeout(cycle - self._clock.cycle)
         if isinstance(op, TileFence):

@@ -104,7 +104,10 @@ class BurstRing:
         changed: set[PacketTrain] = set()
         for journey in self._journeys:
             train = journey.train
-            if not (train.stale or any(other in changed for other in train.ahead)) or not train.plan(self.clock.cycle):
+            if not (train.stale or any(other in changed for other in train.ahead)):
+                continue
+            if not train.plan(self.clock.cycle):
+                journey.expect()  # rows that can't leave yet may be fetched
                 continue
             changed.add(train)
             if not all(_apart(other, train) for other in train.ahead):
