@@ -20,3 +20,13 @@ def test_a_full_buffer_must_not_wait_for_what_is_issued_behind_it(masters: int, 
             "1) stands first"
         )
         assert sentences[1].startswith("these wait in a circle: p0 (ring_produce of tile 1) waits for ring_read_a")
+
+
+def test_what_a_tile_holds_for_others_holds_the_bus_behind_it() -> None:
+    """Tile 0 gets its row from tile 2, whose instruction stands behind the one that waits for the row at tile 0."""
+    held = "f: tile_fence tiles=0x1 idle=ring_consumer\nb: broadcast tiles=0x1\n" + send("a", 1, 3, rows=1)
+    stuck = proof(consume(0, 1), consume(3, 1), held, send("z", 2, 0, rows=1))
+    [refutation] = stuck.refutations
+    assert refutation.rule == "buffers"
+    assert refutation.sentence.endswith("z (ring_produce of tile 2) waits for f (tile_fence of tile 0)")
+    assert proof(consume(0, 1), consume(3, 1), send("z", 2, 0, rows=1), held).proven
