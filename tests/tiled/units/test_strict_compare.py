@@ -26,7 +26,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 
 ROW, ROUNDS, WORDS = 256, 4, 64
-WATCHER = Watcher(Flag.PARAMETERS, 3, "r", 2)
+WATCHER = Watcher(Flag.MESH_SOUTH_OUT, 3, "r", 2)
 EVERY = 1000
 """Cycles from one rise of the flag to the next: longer than any round."""
 
@@ -52,7 +52,7 @@ ENGINES: dict[str, tuple[Work, Flag]] = {
     ),
     "ring_consumer": (RingConsume(tiles=1, write=rows(0)), Flag.RING_READ_A),
     "ring_producer": (RingProduce(tiles=1, read=rows(0), to=4), Flag.RING_WRITE),
-    "narrow_to_wide": (NarrowToWide(tiles=1, read=words(), write=rows(0)), Flag.NARROW_TO_WIDE),
+    "narrow_to_wide": (NarrowToWide(tiles=1, read=words(), write=rows(0)), Flag.MESH_SOUTH_OUT),
     "wide_to_narrow": (WideToNarrow(tiles=1, read=rows(0), write=words()), Flag.WIDE_TO_NARROW),
     "mesh_in": (MeshIn(tiles=1, side=Side.EAST, write=words()), Flag.MESH_EAST_IN),
     "fill": (MeshIn(tiles=1, side=Side.WEST, write=words(), fill=3), Flag.MESH_WEST_IN),
@@ -73,7 +73,7 @@ def bench_with(op: Work, **tile: Any) -> Bench:
         bench.chip.infeed.buffer.put(Infeed(source="data", rows=ROUNDS, to=1, label="feed"))
     for rise in range(1, 3 + 2 * ROUNDS):
         raised = bench.clock.timeout(rise * EVERY)
-        raised.callbacks.append(lambda _: bench.chip.tiles[0].flags.raise_by(Flag.PARAMETERS))
+        raised.callbacks.append(lambda _: bench.chip.tiles[0].flags.raise_by(Flag.MESH_SOUTH_OUT))
     return bench
 
 
@@ -98,7 +98,7 @@ def test_round_k_waits_for_3_and_2_k(name: str, strict: bool) -> None:
 def test_an_instruction_as_a_whole_waits_too(name: str, strict: bool) -> None:
     op, _ = ENGINES[name]
     track = f"tile0.{op.engine}"
-    bench = bench_with(replace(op, wait=(Watcher(Flag.PARAMETERS, 2),), label="op"), strict_compare=strict)
+    bench = bench_with(replace(op, wait=(Watcher(Flag.MESH_SOUTH_OUT, 2),), label="op"), strict_compare=strict)
     bench.clock.run()
     assert bench.unit(track)["stall:flag"] == (2 + strict) * EVERY
 
