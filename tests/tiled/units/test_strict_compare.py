@@ -52,7 +52,7 @@ ENGINES: dict[str, tuple[Work, Flag]] = {
     ),
     "ring_consumer": (RingConsume(tiles=1, write=rows(0)), Flag.RING_READ_A),
     "ring_producer": (RingProduce(tiles=1, read=rows(0), to=4), Flag.RING_WRITE),
-    "narrow_to_wide": (NarrowToWide(tiles=1, read=words(), write=rows(0)), Flag.MESH_SOUTH_OUT),
+    "narrow_to_wide": (NarrowToWide(tiles=1, read=words(), write=rows(0)), Flag.NARROW_TO_WIDE),
     "wide_to_narrow": (WideToNarrow(tiles=1, read=rows(0), write=words()), Flag.WIDE_TO_NARROW),
     "mesh_in": (MeshIn(tiles=1, side=Side.EAST, write=words()), Flag.MESH_EAST_IN),
     "fill": (MeshIn(tiles=1, side=Side.WEST, write=words(), fill=3), Flag.MESH_WEST_IN),
