@@ -8,7 +8,7 @@ position.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import combinations
 from math import prod
@@ -129,5 +129,5 @@ def _without(reference: Reference, loop: str) -> Reference:
     return replace(reference, strides=tuple(pair for pair in reference.strides if pair[0] != loop))
 
 
-def _with(op: TensorOp, references: dict[str, Reference], **fields: Any) -> TensorOp:
+def _with(op: TensorOp, references: Mapping[str, Any], **fields: Any) -> TensorOp:
     return replace(op, **references, **fields)

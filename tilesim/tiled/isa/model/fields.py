@@ -29,13 +29,11 @@ class Flag(StrEnum):
     WIDE_TO_NARROW = "wide_to_narrow"
     NARROW_TO_WIDE = "narrow_to_wide"
     RING_READ_A = "ring_read_a"
-    RING_READ_B = "ring_read_b"
     RING_WRITE = "ring_write"
     RING_PRODUCER_A = "ring_producer_a"
-    RING_PRODUCER_B = "ring_producer_b"
 
 
-FORMER_FLAGS = frozenset({"parameters", "wide_to_scaling"})
+FORMER_FLAGS = frozenset({"parameters", "wide_to_scaling", "ring_read_b", "ring_producer_b"})
 """Flags that nothing raised: fences of programs that tilesim 0.1 saved reset them."""
 
 
