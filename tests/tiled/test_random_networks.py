@@ -32,6 +32,7 @@ CHIPS: dict[str, st.SearchStrategy[Any]] = {
     "ring.hop_cycles": st.sampled_from([1, 2]),
     "wide_memory.ports": st.sampled_from([1, 2]),
     "ring.queue": st.sampled_from(["split", "shared"]),
+    "ring.byte_filter": st.booleans(),
     "narrow_memory.size_bytes": st.sampled_from([8192, 16384, 196608]),
 }
 
