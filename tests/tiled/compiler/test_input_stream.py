@@ -11,11 +11,13 @@ from hypothesis import strategies as st
 
 import tilesim
 from tilesim.shipped import shipped
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape
 from tilesim.tiled.compiler.input_stream import part_filter, stream_rows
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.topology import Grid
 from tilesim.tiled.units.ring.ring_consumer import ByteFilterUnit
 
 ROW, PIXEL = 16, 4
@@ -59,7 +61,8 @@ def test_a_tile_keeps_its_part(data: st.DataObject, height: int, width: int) -> 
 
 def test_the_rows_of_a_stream_are_those_of_the_map() -> None:
     rows, columns = (Axis(size, Axis.cut(size, 2), (range(0),) * 2, (range(0),) * 2) for size in (49, 10))
-    map_ = FeatureMap(MapShape(49, 10, 1), rows, columns, 0xF, PIXEL)
+    places = Arrangement.plain(Grid(rows=2, columns=2))
+    map_ = FeatureMap(MapShape(49, 10, 1), rows, columns, 0xF, PIXEL, places)
     assert stream_rows(map_, 256) == 8
 
 
