@@ -25,12 +25,14 @@ CHANNELS = st.sampled_from([1, 2, 3, 4, 5, 8, 17, 31, 64, 65, 100, 200]) | st.in
 CHIPS: dict[str, st.SearchStrategy[Any]] = {
     "instruction_bus.buffer_depth": st.sampled_from([1, 2, 8]),
     "tile.strict_compare": st.booleans(),
+    "tile.loop_depth": st.sampled_from([8, 6, 5, 4]),
     "tile.lanes": st.sampled_from([4, 8, 32, 64]),
     "mesh.credits": st.sampled_from([1, 2, 4]),
     "mesh.hop_cycles": st.sampled_from([1, 3]),
     "ring.hop_cycles": st.sampled_from([1, 2]),
     "wide_memory.ports": st.sampled_from([1, 2]),
     "ring.queue": st.sampled_from(["split", "shared"]),
+    "ring.byte_filter": st.booleans(),
     "narrow_memory.size_bytes": st.sampled_from([8192, 16384, 196608]),
 }
 

@@ -78,11 +78,13 @@ class Binary(Generic[P]):
         program: the class of the programs.
         instructions: their classes.
         scalars: how the values of a chip are spelt.
+        former: names that an enumeration had once, which a list of them may still hold: they are left out.
     """
 
     program: type[P]
     instructions: Sequence[type]
     scalars: Notation
+    former: Mapping[type, Collection[str]] = field(default_factory=dict)
     _fields: dict[type, Mapping[str, Field[Codec]]] = field(default_factory=dict, init=False, repr=False)
 
     def encode(self, program: P) -> bytes:
@@ -134,12 +136,19 @@ class Binary(Generic[P]):
             return self._codecs[hint]
         if origin is tuple:
             is_list = arguments[-1] is Ellipsis
-            return _listed(self.codec(arguments[0])) if is_list else _fixed([*map(self.codec, arguments)])
+            return _listed(self._item(arguments[0])) if is_list else _fixed([*map(self.codec, arguments)])
         if origin is Literal:
             return _one_word("word", {word: word for word in arguments})
         if NoneType in arguments:
             return _maybe(self.codec(inner_type(hint)))
         return self._named(hint)
+
+    def _item(self, hint: Any) -> Codec:
+        """The codec of an item of a list."""
+        if hint not in self.former:
+            return self.codec(hint)
+        names = {str(member): member for member in hint} | dict.fromkeys(self.former[hint])
+        return _one_word(hint.__name__, names)
 
     def _named(self, kind: type) -> Codec:
         """The codec of a class."""
@@ -211,7 +220,11 @@ def _listed(item: Codec) -> Codec:
         for value in values:
             item.write(out, value)
 
-    return Codec(f"{item.spelling}...", write, lambda source: tuple(item.read(source) for _ in range(source.count())))
+    def read(source: Reader) -> tuple[Any, ...]:
+        values = (item.read(source) for _ in range(source.count()))
+        return tuple(value for value in values if value is not None)
+
+    return Codec(f"{item.spelling}...", write, read)
 
 
 def _fixed(items: Collection[Codec]) -> Codec:

@@ -46,7 +46,7 @@ class Assembly(Text[P]):
 
     @cached_property
     def binary(self) -> Binary[P]:
-        return Binary(self.program, self.instructions, self.grammar.scalars)
+        return Binary(self.program, self.instructions, self.grammar.scalars, self.grammar.former)
 
     def save(self, program: P, folder: Path, name: str = f"program{TEXT}") -> Path:
         """Write ``program`` into ``folder``, which is made if need be; the same program gives the same bytes.

@@ -21,7 +21,7 @@ A field that has its default is left out, and so is one that follows from others
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Container, Iterable, Mapping
+from collections.abc import Callable, Collection, Container, Iterable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
@@ -145,6 +145,7 @@ class Grammar:
         empty: a tuple of nothing.
         bare: names that need no quotes.
         implied: fields of records that follow from others.
+        former: names that an enumeration had once, which a list of them may still hold: they are left out.
     """
 
     special: Mapping[Any, Notation] = field(default_factory=dict)
@@ -153,6 +154,7 @@ class Grammar:
     empty: str = "()"
     bare: re.Pattern[str] = IDENTIFIER
     implied: Mapping[type, Implied] = field(default_factory=dict)
+    former: Mapping[type, Collection[str]] = field(default_factory=dict)
 
     @cached_property
     def names(self) -> Notation:
@@ -178,12 +180,16 @@ class Grammar:
         if origin is tuple:
             length = None if arguments[-1] is Ellipsis else len(arguments)
             brackets = "[]" if get_origin(arguments[0]) is tuple else ""
-            return items(self.notation("", arguments[0]), length, self.empty, brackets)
+            return items(self._item(arguments[0]), length, self.empty, brackets)
         if origin is Literal:
             return one_word({word: word for word in arguments}, "one of its words")
         if arguments:  # X | None: None is always the default, and defaults are never written
             return self.notation(name, inner_type(hint))
         return enumeration(hint) if issubclass(hint, StrEnum) else self._record(hint)
+
+    def _item(self, hint: Any) -> Notation:
+        """Of an item of a tuple."""
+        return enumeration(hint, self.former[hint]) if hint in self.former else self.notation("", hint)
 
     @cached_property
     def _simple(self) -> Mapping[Any, Notation]:

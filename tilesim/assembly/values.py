@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
@@ -43,14 +43,15 @@ def one_word(words: Mapping[str, Any], what: str) -> Notation:
     return Notation(lambda value: str(value).lower(), read)
 
 
-def enumeration(kind: type[StrEnum]) -> Notation:
-    """One of the names of ``kind``."""
+def enumeration(kind: type[StrEnum], former: Collection[str] = ()) -> Notation:
+    """One of the names of ``kind``; a ``former`` one is read as None."""
     words = re.sub("(?!^)([A-Z])", r" \1", kind.__name__).lower()
-    return one_word({str(member): member for member in kind}, f"{'an' if words[0] in 'aeio' else 'a'} {words}")
+    names = {str(member): member for member in kind} | dict.fromkeys(former)
+    return one_word(names, f"{'an' if words[0] in 'aeio' else 'a'} {words}")
 
 
 def items(item: Notation, length: int | None, empty: str = "", brackets: str = "") -> Notation:
-    """A tuple: its items with commas between, each in ``brackets``; of none it is ``empty``."""
+    """A tuple: its items with commas between, each in ``brackets``; of none it is ``empty``. None is left out."""
     opening, closing = brackets[:1], brackets[1:]
 
     def one(scanner: Scanner) -> Any:
@@ -67,7 +68,7 @@ def items(item: Notation, length: int | None, empty: str = "", brackets: str = "
             values.append(one(scanner))
         if length not in (None, len(values)):
             scanner.fail(f"must be {length} values, not {len(values)}", start)
-        return tuple(values)
+        return tuple(value for value in values if value is not None)
 
     return Notation(
         lambda values: ",".join(f"{opening}{item.write(value)}{closing}" for value in values) or empty, read

@@ -150,7 +150,7 @@ def _watcher_words(wait: WatchedCounts) -> str:
     if watcher.loop and watcher.stride:
         step = "k" if watcher.stride == 1 else f"{watcher.stride:,} k"
         words += f" + {step} in round k of {watcher.loop}, {wait.last:,} at last"
-    return f"{words}: {TURN}" if watcher.flag in (Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B) else words
+    return f"{words}: {TURN}" if watcher.flag is Flag.RING_PRODUCER_A else words
 
 
 # ---- what an instruction does, in words

@@ -25,6 +25,14 @@ GUIDED = shipped("workloads") / "dual-master"
 REFUTED = {"overlap": "tile 1", "shared-node": "tile 3", "wraps-overlap": "tile 0"}
 
 
+@pytest.mark.parametrize("name", ["forwarding", "broadcast"])
+def test_programs_that_show_an_instruction_are_proven_run_and_verified(tilesim: Any, name: str) -> None:
+    path = shipped("workloads") / "tiled" / f"{name}.tasm"
+    assert tilesim("check", path, "--topology", "ring-8").stdout.startswith(f"{name} on ring-8: proven\n")
+    assert tilesim("run", path, "-t", "ring-8").exit_code == 0
+    assert tilesim("verify", path).stdout.startswith(f"{name} on ring-8: both models agree\n")
+
+
 @pytest.mark.parametrize("name", ["legal", "wraps"])
 def test_legal_programs_are_proven_and_run(tilesim: Any, name: str) -> None:
     result = tilesim("check", GUIDED / f"{name}.tasm", "--topology", "ring-8")

@@ -43,7 +43,7 @@ def test_addresses_are_the_base_and_each_counter_times_its_stride() -> None:
 
 
 def test_an_iteration_waits_for_its_own_count() -> None:
-    watch = Watch((Watcher(Flag.AVDATA, 5, "a", 3), Watcher(Flag.PARAMETERS, 1)))
+    watch = Watch((Watcher(Flag.AVDATA, 5, "a", 3), Watcher(Flag.NARROW_TO_WIDE, 1)))
     steps = list(walk(Nest((Loop("o", 2), Loop("a", 2), Loop("b", 2)))))
     assert [watch.gates(step) for step in steps] == [
         [(Flag.AVDATA, 5 + 3 * k)] if b == 0 else [] for k in range(4) for b in range(2)

@@ -26,7 +26,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 
 ROW, ROUNDS, WORDS = 256, 4, 64
-WATCHER = Watcher(Flag.PARAMETERS, 3, "r", 2)
+WATCHER = Watcher(Flag.MESH_SOUTH_OUT, 3, "r", 2)
 EVERY = 1000
 """Cycles from one rise of the flag to the next: longer than any round."""
 
@@ -73,7 +73,7 @@ def bench_with(op: Work, **tile: Any) -> Bench:
         bench.chip.infeed.buffer.put(Infeed(source="data", rows=ROUNDS, to=1, label="feed"))
     for rise in range(1, 3 + 2 * ROUNDS):
         raised = bench.clock.timeout(rise * EVERY)
-        raised.callbacks.append(lambda _: bench.chip.tiles[0].flags.raise_by(Flag.PARAMETERS))
+        raised.callbacks.append(lambda _: bench.chip.tiles[0].flags.raise_by(Flag.MESH_SOUTH_OUT))
     return bench
 
 
@@ -98,7 +98,7 @@ def test_round_k_waits_for_3_and_2_k(name: str, strict: bool) -> None:
 def test_an_instruction_as_a_whole_waits_too(name: str, strict: bool) -> None:
     op, _ = ENGINES[name]
     track = f"tile0.{op.engine}"
-    bench = bench_with(replace(op, wait=(Watcher(Flag.PARAMETERS, 2),), label="op"), strict_compare=strict)
+    bench = bench_with(replace(op, wait=(Watcher(Flag.MESH_SOUTH_OUT, 2),), label="op"), strict_compare=strict)
     bench.clock.run()
     assert bench.unit(track)["stall:flag"] == (2 + strict) * EVERY
 

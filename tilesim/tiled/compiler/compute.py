@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
@@ -12,6 +12,7 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
@@ -120,7 +121,8 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         ops = {
             tile: _placed(builder, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
         }
-        labels |= builder.write(call.label if rounds == 1 else f"{call.label}.{k}", ops, () if k else first)
+        label = call.label if rounds == 1 else f"{call.label}.{k}"
+        labels |= _written(builder, label, ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
     made = {tile: _completion(builder, call, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
@@ -129,6 +131,19 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     )
     if call.completes:
         builder.note(name, builder.plan.network.tensors[call.node.output], labels)
+
+
+def _written(builder: ProgramBuilder, label: str, ops: Mapping[int, TensorOp], first: Container[int]) -> dict[int, str]:
+    """Append a tensorop for each tile, or several, if the chip has no loops for one; the last label of each."""
+    depth = builder.topology.tile.loop_depth
+    alike = {id(op): no_deeper(op, depth) for op in ops.values()}
+    several = {tile: alike[id(op)] for tile, op in ops.items()}
+    count = max(map(len, several.values()))
+    labels: dict[int, str] = {}
+    for k in range(count):
+        kth = {tile: parts[k] for tile, parts in several.items() if k < len(parts)}
+        labels |= builder.write(label if count == 1 else f"{label}.{k}", kth, first)
+    return labels
 
 
 def _placed(

@@ -13,6 +13,7 @@ from tilesim.lowering.classifying import Classifying, function_of
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name
+from tilesim.tiled.compiler.input_stream import is_streamed, part_filter, stream_block, stream_infeed, stream_rows
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
@@ -20,6 +21,7 @@ from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Traversal
 from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor
+from tilesim.tiled.topology import Topology
 
 
 def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
@@ -40,13 +42,22 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
     free = {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
     consumes = {tile: receive(rows_there, free.get(tile, ()), layer) for tile, rows_there in rows.items()}
+    infeeds = _infeeds(maps[band], row_bytes)
+    if is_streamed(maps[band], builder.topology):
+        consumes = {tile: _picking(op, maps[band], tile, row_bytes) for tile, op in consumes.items()}
+        infeeds = [stream_infeed(maps[band], row_bytes)]
     builder.write(f"{label}.receive", consumes)
-    for number, infeed in enumerate(_infeeds(maps[band], row_bytes)):
+    for number, infeed in enumerate(infeeds):
         builder.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
     labels = builder.write(label, unpacks)
     builder.use(name, unpacks.values())
     builder.note_unpacked(name, unpacks)
     builder.note(name, source.stored, labels)
+
+
+def _picking(op: isa.RingConsume, map_: FeatureMap, tile: int, row_bytes: int) -> isa.RingConsume:
+    """Take the whole input, and keep the tile's part."""
+    return replace(op, filter=part_filter(map_.part(tile), map_.shape, stream_rows(map_, row_bytes), row_bytes))
 
 
 def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> isa.WideToNarrow:
@@ -148,9 +159,14 @@ def _classify(sink: TileOutput, op: Classifying, rows: int, block: int, label: s
 def host_input(builder: ProgramBuilder, source: NetworkInput) -> HostTensor:
     """A network input as the host sends it: one band after the other."""
     maps = [builder.placement.maps[name] for name in builder.partition.maps_of(source.stored.index)]
-    blocks = [block for map_ in maps for block in blocks_of(map_, builder.topology.wide_memory.row_bytes)]
+    blocks = [block for map_ in maps for block in _sent_blocks(map_, builder.topology)]
     quantisation = source.stored.quantisation
     return _host_tensor(source, maps[0].shape, tuple(blocks), pad=quantisation.zero_point if quantisation else 0)
+
+
+def _sent_blocks(map_: FeatureMap, topology: Topology) -> tuple[Block, ...]:
+    row_bytes = topology.wide_memory.row_bytes
+    return (stream_block(map_, row_bytes),) if is_streamed(map_, topology) else blocks_of(map_, row_bytes)
 
 
 def host_output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:

@@ -19,7 +19,7 @@ from tilesim.assembly.files import Assembly
 from tilesim.assembly.records import Grammar
 from tilesim.assembly.scanner import Scanner, write_name
 from tilesim.assembly.values import Notation, enumeration
-from tilesim.tiled.isa.model.fields import Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import FORMER_FLAGS, Alternate, Flag, Loop, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 from tilesim.tiled.isa.model.program import Program
 
@@ -121,5 +121,6 @@ ASSEMBLY = Assembly(
         hexadecimal=frozenset({"tiles", "to", "address"}),
         brackets=("[", ":", "]"),
         empty="",
+        former={Flag: FORMER_FLAGS},
     ),
 )

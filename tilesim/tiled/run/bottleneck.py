@@ -20,7 +20,7 @@ CAUSES: Mapping[str, str] = {
     Reason.HAZARD: "output write",
     Reason.PORT: "port",
     **dict.fromkeys(Flag, OTHER),
-    **dict.fromkeys((Flag.RING_READ_B, Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B), "ring"),
+    Flag.RING_PRODUCER_A: "ring",
     **{flag: row.bus for row in SHEET.values() for flag in row.raises.values() if row.bus},
     Reason.INSTRUCTION: "instruction bus",
     Reason.TRAVERSAL: "instruction bus",

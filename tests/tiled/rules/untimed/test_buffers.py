@@ -31,3 +31,13 @@ def test_a_record_comes_part_by_part(parts: int, stuck: bool) -> None:
     sentences = [refutation.sentence for refutation in outcome.refutations if refutation.rule == "buffers"]
     assert bool(sentences) is stuck
     assert not stuck or sentences[0].startswith("p5 (ring_produce) can't be issued")
+
+
+def test_what_a_tile_holds_for_others_holds_the_bus_behind_it() -> None:
+    """Tile 0 gets its row from tile 2, whose instruction stands behind the one that waits for the row at tile 0."""
+    held = "f: tile_fence tiles=0x1 idle=ring_consumer\nb: broadcast tiles=0x1\n" + send("a", 1, 3, rows=1)
+    stuck = proof(consume(0, 1), consume(3, 1), held, send("z", 2, 0, rows=1))
+    [refutation] = stuck.refutations
+    assert refutation.rule == "buffers"
+    assert refutation.sentence.endswith("z (ring_produce of tile 2) waits for f (tile_fence of tile 0)")
+    assert proof(consume(0, 1), consume(3, 1), send("z", 2, 0, rows=1), held).proven

@@ -43,6 +43,11 @@ HANGS = {
         "deadlock",
         "a (ring_produce of tile 0) waits for ring_read_a to reach 1; it stands at 0, and nothing else raises it",
     ),
+    "a fence of the tile that starts its broadcast": (
+        consume(1) + "f: tile_fence tiles=0x2 idle=ring_consumer\nb: broadcast tiles=0x2\n" + send("a", 2, 1),
+        "deadlock",
+        "to send it; a (ring_produce of tile 2) waits for f (tile_fence of tile 1)",
+    ),
     "rows that the host hasn't": (
         consume(0, 1) + "i: infeed source=host rows=1 to=0x1\n",
         "deadlock",

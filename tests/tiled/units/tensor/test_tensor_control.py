@@ -144,14 +144,14 @@ def test_a_watcher_holds_each_iteration_of_its_loop() -> None:
 def test_each_wait_is_booked_to_the_flag_that_ends_it() -> None:
     """Before it begins, the later of two flags has what it takes longer; in its loops, likewise each time."""
     watchers = (
-        Watcher(Flag.PARAMETERS, 1),
+        Watcher(Flag.NARROW_TO_WIDE, 1),
         Watcher(Flag.RING_READ_A, 1),
         Watcher(Flag.MESH_NORTH_IN, 1, "x", 1),
         Watcher(Flag.WIDE_TO_NARROW, 1, "x", 1),
     )
     bench = Bench()
     rises = {
-        "parameters": (30,),
+        "narrow_to_wide": (30,),
         "ring_read_a": (50,),
         "mesh_north_in": (60, 100, 200),
         "wide_to_narrow": (75, 90, 210),
@@ -164,7 +164,7 @@ def test_each_wait_is_booked_to_the_flag_that_ends_it() -> None:
     share = bench.chip.tiles[0].tensor.shares[4]
     assert (share.start, share.end) == (50, 210 + 20 + WORDS)
     assert [(what, wait) for what, wait in share.waits if wait] == [
-        ("parameters", range(30)),
+        ("narrow_to_wide", range(30)),
         ("ring_read_a", range(30, 50)),
     ]
     assert +share.spent == {

@@ -12,12 +12,11 @@ from tilesim.tiled.topology import Grid
 
 
 class Flag(StrEnum):
-    """A tile's sync flags: one counter per virtual write port. Source: libedgetpu's register names; US 19/025,090
-    [0049].
+    """A tile's sync flags: one counter per virtual write port. Source: libedgetpu's register names, those that a unit
+    here raises; US 19/025,090 [0049].
     """
 
     AVDATA = "avdata"
-    PARAMETERS = "parameters"
     PARTIAL_SUMS = "partial_sums"
     MESH_NORTH_IN = "mesh_north_in"
     MESH_EAST_IN = "mesh_east_in"
@@ -28,13 +27,14 @@ class Flag(StrEnum):
     MESH_SOUTH_OUT = "mesh_south_out"
     MESH_WEST_OUT = "mesh_west_out"
     WIDE_TO_NARROW = "wide_to_narrow"
-    WIDE_TO_SCALING = "wide_to_scaling"
     NARROW_TO_WIDE = "narrow_to_wide"
     RING_READ_A = "ring_read_a"
-    RING_READ_B = "ring_read_b"
     RING_WRITE = "ring_write"
     RING_PRODUCER_A = "ring_producer_a"
-    RING_PRODUCER_B = "ring_producer_b"
+
+
+FORMER_FLAGS = frozenset({"parameters", "wide_to_scaling", "ring_read_b", "ring_producer_b"})
+"""Flags that nothing raised: fences of programs that tilesim 0.1 saved reset them."""
 
 
 class Engine(StrEnum):

@@ -121,7 +121,8 @@ class ThroughBuffers(InstructionDelivery):
         """Whether there is room for an instruction: at the next stop, if it goes on, and here, if it is for here."""
         if self._headers[place] >> stop + 1 and self._waiting(stop + 1, place) >= self._inbox:
             return False
-        if not self._headers[place] >> stop & 1:
+        starts = self._work.starters.get(place) == stop
+        if not self._headers[place] >> stop & 1 and not starts:
             return True
         fenced = stop < self._work.tiles and self.execution.fence_place(stop) < place
         return not fenced and not self._without_room(stop, place)

@@ -51,14 +51,14 @@ def _awaited(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
 
 
 def _delivery(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
-    """Why an instruction hasn't come: a fence of its tile, one of the controller, or a full buffer."""
-    fence = execution.next_fence(item.tile)
-    undrained = None if fence is None else _undrained(execution, fence)
-    if fence is not None and undrained and fence.place < min(item.place, execution.issued()):
-        return Awaited(f"{fence.name} (tile_fence of tile {item.tile})", undrained)
+    """Why an instruction hasn't come: a fence of its tile, or of the one that starts its broadcast, one of the
+    controller, or a full buffer.
+    """
+    for tile in (item.tile, item.starter):
+        if tile is not None and (held := _fenced(execution, item, tile)):
+            return held
     if item.place < execution.issued():
-        holder = execution.delivery.holder()
-        return Awaited(f"a place in the buffer in which {holder} stands first", holder)
+        return _bus(execution, item)
     stop = execution.work.stops[execution.controller["stop"]]
     if stop.fences is None:
         left = (earlier for earlier in execution.unfinished() if earlier.place < stop.place)
@@ -66,6 +66,24 @@ def _delivery(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
     fences = filter(None, map(execution.next_fence, range(execution.work.tiles)))
     late = next((fence for fence in fences if fence.place < stop.place), None)
     return Awaited(f"{stop.name} (scalar_fence)", None if late is None else _undrained(execution, late))
+
+
+def _fenced(execution: UntimedExecution, item: WorkItem, tile: int) -> Awaited[WorkItem] | None:
+    """A wait for a fence of a tile that stands before an instruction and is not through, if there is one."""
+    fence = execution.next_fence(tile)
+    undrained = None if fence is None else _undrained(execution, fence)
+    if fence is None or undrained is None or fence.place >= min(item.place, execution.issued()):
+        return None
+    return Awaited(f"{fence.name} (tile_fence of tile {tile})", undrained)
+
+
+def _bus(execution: UntimedExecution, item: WorkItem) -> Awaited[WorkItem]:
+    """What stalls the instruction bus on the way to an instruction's tile: a full buffer, or a fence."""
+    holder = execution.delivery.holder()
+    if holder is None:
+        held = (_fenced(execution, item, tile) for tile in range(execution.work.tiles))
+        return next(filter(None, held), Awaited("the instruction bus"))
+    return Awaited(f"a place in the buffer in which {holder} stands first", holder)
 
 
 def _undrained(execution: UntimedExecution, fence: Fence) -> WorkItem | None:

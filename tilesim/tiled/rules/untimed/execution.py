@@ -27,7 +27,7 @@ NO_BARRIER = Barrier()
 
 class InstructionDelivery:
     """How instructions come to their engines: with endless buffers as soon as they are issued, but for those behind a
-    fence of their tile.
+    fence of their tile, or of the one that starts their broadcast.
     """
 
     def __init__(self, execution: UntimedExecution) -> None:
@@ -35,11 +35,15 @@ class InstructionDelivery:
 
     def delivered(self, item: WorkItem) -> bool:
         """Whether an instruction has come to its engine."""
-        return item.place < min(self.execution.issued(), self.execution.fence_place(item.tile))
+        return item.place < min(self.execution.issued(), self.execution.fence_place(item.tile)) and self._sent_on(item)
 
     def reached(self, fence: Fence) -> bool:
         """Whether a fence has come to its tile."""
-        return fence.place < self.execution.issued()
+        return fence.place < self.execution.issued() and self._sent_on(fence)
+
+    def _sent_on(self, what: WorkItem | Fence) -> bool:
+        """Whether the tile that starts the broadcast of an instruction, if one does, has got to it."""
+        return what.starter is None or what.place < self.execution.fence_place(what.starter)
 
     def advance(self) -> bool:
         """Move instructions on as far as they go; whether any did."""
@@ -363,7 +367,15 @@ class UntimedExecution:
             self._pass_fence(fence)
         if self.through[tile] > before:
             self._worklist.extend(self.work.tile_queues[tile])
+            self._send_on(tile)
             self._check_stops()
+
+    def _send_on(self, tile: int) -> None:
+        """What a tile starts the broadcast of may go on, now that a fence there is through."""
+        if tile in self.work.starters.values():
+            self._worklist.extend(range(len(self.work.queues)))
+            for other in range(tile + 1, self.work.tiles):
+                self._check_fences(other)
 
     def _drained(self, fence: Fence) -> bool:
         if self._barrier.fence is fence or not self.delivery.reached(fence):

@@ -28,7 +28,8 @@ FORWARDED: Count = (CONTROLLER, Flag.RING_READ_A, 0)
 @dataclass(eq=False)
 class WorkItem:
     """One instruction on one engine. ``takes_before`` are the rows that its queue takes off the ring before it;
-    ``node`` is where it takes rows, ``transfer`` what it sends, ``partner`` the other end of a mesh link.
+    ``node`` is where it takes rows, ``transfer`` what it sends, ``partner`` the other end of a mesh link. ``starter``:
+    the tile that starts the broadcast of the instruction, if one does; its fences hold it, too.
     """
 
     op: isa.Instruction
@@ -46,6 +47,7 @@ class WorkItem:
     transfer: Transfer | None = None
     partner: WorkItem | None = None
     needs_partner: bool = False
+    starter: int | None = None
 
     def __str__(self) -> str:
         where = f" of tile {self.tile}" if self.tile != CONTROLLER else ""
@@ -54,13 +56,14 @@ class WorkItem:
 
 @dataclass(frozen=True)
 class Fence:
-    """A tile fence on one tile: through when each of some queues has done so many items."""
+    """A tile fence on one tile: through when each of some queues has done so many items. ``starter`` as of items."""
 
     op: isa.TileFence
     name: str
     place: int
     tile: int
     drained: tuple[tuple[int, int], ...]
+    starter: int | None = None
 
 
 @dataclass(frozen=True)
@@ -94,6 +97,8 @@ class WorkQueues:
     """The item that sends each transfer."""
     takers: dict[int, int] = field(default_factory=dict)
     """The queue that takes rows at a node."""
+    starters: dict[int, int] = field(default_factory=dict)
+    """The tile that starts the broadcast of the instruction at a place, where one does."""
     host_rows: dict[int, int] = field(default_factory=dict)
     """For each transfer from the host, by number, how many of its rows the host has."""
     instructions: list[tuple[str, isa.Instruction]] = field(default_factory=list)
@@ -157,6 +162,8 @@ class _Assignment:
 
     def _add(self, op: isa.Instruction, name: str) -> None:
         self.work.instructions.append((name, op))
+        if isinstance(op, isa.Broadcast):
+            self.work.starters[len(self.work.instructions)] = op.tiles.bit_length() - 1
         if isinstance(op, isa.Work | isa.TileFence):
             for tile in range(self.work.tiles):
                 if op.tiles >> tile & 1:
@@ -185,8 +192,10 @@ class _Assignment:
     ) -> WorkItem:
         """The next item of a queue, for the instruction that is being added."""
         name, items, (tile, _) = self.work.instructions[-1][0], self.work.queues[queue], self.work.keys[queue]
-        items.append(WorkItem(op, name, self._place, queue, tile, len(items), rounds, conditions, rises, raises))
-        return items[-1]
+        item = WorkItem(op, name, self._place, queue, tile, len(items), rounds, conditions, rises, raises)
+        item.starter = self.work.starters.get(self._place)
+        items.append(item)
+        return item
 
     def _add_to_tile(self, op: isa.Work | isa.TileFence, tile: int) -> None:
         if isinstance(op, isa.TileFence):
@@ -216,7 +225,8 @@ class _Assignment:
 
     def _add_fence(self, op: isa.TileFence, tile: int) -> None:
         drained = tuple(self._last[tile, engine] for engine in op.idle if (tile, engine) in self._last)
-        self.work.fences[tile].append(Fence(op, self.work.instructions[-1][0], self._place, tile, drained))
+        name, starter = self.work.instructions[-1][0], self.work.starters.get(self._place)
+        self.work.fences[tile].append(Fence(op, name, self._place, tile, drained, starter))
         for flag in op.reset:
             self._resets[tile, flag] += 1
 
