@@ -70,12 +70,13 @@ def tensorop(sketch: Sketch) -> None:
     lanes = random.randint(1, tile.lanes if broadcast else tile.vector_bytes)
     reduces = operation not in (*TWO, Operation.TABLE)
     sums_out = reduces and operation not in (Operation.MAXIMUM, Operation.AVERAGE) and sketch.maybe(0.3)
+    unit = min(sketch.word, tile.lanes if broadcast else tile.vector_bytes)
     shape = Shape(
         outer=random.choice((1, 1, 2, 3, 4)),
         inner=random.choice((1, 1, 2, 3, 5)),
         steps=random.choice((1, 1, 2, 3, 5, 9)) if reduces else 1,
         lanes=lanes,
-        group_bytes=-(-lanes // sketch.word) * sketch.word,
+        group_bytes=-(-lanes // unit) * unit,
     )
     if shape.groups * shape.steps <= MOST_STEPS:
         Making(sketch, operation, shape, sums_out).post()
@@ -102,7 +103,8 @@ class Making:
         moving = sketch.random.choice((True, True, False))
         needed = operand * shape.groups * shape.steps if moving else operand * shape.steps
         source, at = sketch.source("narrow", -(-needed // sketch.word) * sketch.word)
-        base = sketch.place(memory, written_bytes * (shape.groups + 1)) + written_bytes
+        behind = -(-written_bytes // sketch.word) * sketch.word
+        base = sketch.place(memory, behind + written_bytes * shape.groups) + behind
         group, step = (shape.steps * operand, operand) if moving else (0, operand)
         self.fields: dict[str, Any] = {"input": self._moved(at, group, step)}
         loop, chunk = ("o", shape.inner * group) if moving else ("", 0)
@@ -126,7 +128,7 @@ class Making:
             **self.fields,
         )
         unit = {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
-        size = written_bytes * shape.groups
+        size = written_bytes * shape.groups // sketch.word * sketch.word
         sketch.post(op, Buffer(memory, base, size, self.tiles, unit_bytes=unit))
 
     def _by_group(self, stride: int) -> tuple[tuple[str, int], ...]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
 from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, TileContext
@@ -94,6 +94,13 @@ class TensorControl(Engine):
         if not self.kind:
             self._take_reads()
         self.kind = self.reason(self.kind, bool(self._results) and not self._writes)
+
+    @property
+    def _unit_bytes(self) -> int:
+        """Results are written in words, or in as many bytes as there are lanes for them, if these are fewer."""
+        tile = self.tile.topology.tile
+        lanes = tile.lanes if self.op.operation is Operation.CONVOLUTION else tile.vector_bytes
+        return min(lanes, self.memories.word_bytes)
 
     @property
     def _write_port(self) -> Port:
@@ -185,7 +192,7 @@ class TensorControl(Engine):
             return self._result(outer, outer.address(op.sums_out), row, self.memories.row_bytes, "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
-        words = np.zeros(-(-group.lanes // self.memories.word_bytes) * self.memories.word_bytes, np.uint8)
+        words = np.zeros(-(-group.lanes // self._unit_bytes) * self._unit_bytes, np.uint8)
         words[: group.lanes] = data
         return self._result(outer, outer.address(op.output), words, self.memories.word_bytes, "narrow")
 

@@ -78,6 +78,46 @@ def test_two_operands_are_read_one_after_the_other() -> None:
     assert cycles(op) == 50 * 2 + 1
 
 
+def largest(vector: int, **changes: Any) -> TensorOp:
+    """Of single bytes: a copy of 24 of them, ``vector`` a group."""
+    op = TensorOp(
+        tiles=1,
+        operation=Operation.MAXIMUM,
+        nest=nest(x=24 // vector, lane=vector),
+        input=at(0, x=vector),
+        output=at(0x2000, x=vector),
+        clamp=(7, 7),
+    )
+    return replace(op, **changes)
+
+
+@pytest.mark.parametrize(("word", "vector"), [(4, 1), (4, 2), (4, 4), (8, 4), (16, 4)])
+def test_a_group_of_less_than_a_word_is_written_in_a_cycle_and_leaves_the_rest_of_it_alone(
+    word: int, vector: int
+) -> None:
+    """Every other group's place is left out."""
+    chip = chip_of(tile={"vector_bytes": vector}, narrow_memory={"word_bytes": word})
+    assert Bench(chip).cycles(largest(vector)) == 24 // vector + 1
+    bench = Bench(chip)
+    assert bench.cycles(largest(vector, nest=nest(x=3, lane=vector), output=at(0x2000, x=2 * vector))) == 3 + 1
+    written = [7] * vector + [0] * vector
+    assert bench.narrow()[0, 0x2000 : 0x2000 + 6 * vector].tolist() == 3 * written
+
+
+def test_a_group_with_fewer_lanes_than_it_could_have_ends_what_it_writes_in_zeros() -> None:
+    bench = Bench(chip_of(tile={"vector_bytes": 2}))
+    bench.narrow()[...] = 9
+    bench.cycles(largest(2, nest=nest(x=1, lane=1)))
+    assert bench.narrow()[0, 0x2000:0x2004].tolist() == [7, 0, 9, 9]
+
+
+def test_a_group_that_reads_another_part_of_the_word_that_is_written_waits_for_it() -> None:
+    """The interlock compares words: groups of a step and a write take s + w cycles each."""
+    chip = chip_of(tile={"vector_bytes": 2})
+    op = largest(2, nest=nest(x=4, lane=2), input=at(0x2002), output=at(0x2000))
+    assert Bench(chip).cycles(op) == 4 * (1 + 1)
+
+
 @pytest.mark.parametrize(("ports", "extra"), [(1, 1), (2, 0)])
 def test_a_row_of_partial_sums_in_costs_a_wide_read_a_group(ports: int, extra: int) -> None:
     op = convolution(sums_in=at(SUMS, x=ROW), parameters=None)

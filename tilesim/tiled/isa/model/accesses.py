@@ -40,12 +40,25 @@ TABLE_BYTES = 256
 def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
     """What the words of the sheet mean in bytes, for an operation on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
-    broadcast = operation is Operation.CONVOLUTION
-    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, operation, lanes)
+    operand = tile.inputs_per_cycle if operation is Operation.CONVOLUTION else tile.vector_bytes
+    return _sizes_bytes(word, row, operand, result_unit_bytes(topology, operation), operation, lanes)
+
+
+def result_unit_bytes(topology: Topology, operation: Operation) -> int:
+    """The least that a result group writes: a word, the last one of several ended by zeros; or what the operation's
+    lanes make, if that is less, as the narrow write port takes a word with some of its bytes masked.
+
+    Source: assumption, for the mask.
+    """
+    tile = topology.tile
+    lanes = tile.lanes if operation is Operation.CONVOLUTION else tile.vector_bytes
+    return min(topology.narrow_memory.word_bytes, lanes)
 
 
 @lru_cache(maxsize=1 << 12)
-def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes: int) -> Mapping[str, int]:
+def _sizes_bytes(
+    word: int, row: int, operand: int, written: int, operation: Operation, lanes: int
+) -> Mapping[str, int]:
     broadcast = operation is Operation.CONVOLUTION
     return {
         "byte": 1,
@@ -55,7 +68,8 @@ def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes:
         "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * row + LANE_BYTES * lanes,
         "operand": operand,
         "weights": lanes * operand if broadcast else operand,
-        "results": -(-lanes // word) * word,
+        "write": written,
+        "results": -(-lanes // written) * written,
     }
 
 

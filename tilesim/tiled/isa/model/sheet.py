@@ -122,7 +122,7 @@ SHEET: Mapping[str, SheetRow] = {
             Operand("parameters", WIDE, rank=7, unit="lane", size="parameters", once_a_group=True, in_one_row=True),
             Operand("sums_in", WIDE, rank=7, unit="row", once_a_group=True),
             Operand("sums_out", WIDE, rank=6, unit="row", writes=True, once_a_group=True),
-            Operand("output", NARROW, rank=2, unit="word", size="results", writes=True, once_a_group=True),
+            Operand("output", NARROW, rank=2, unit="write", size="results", writes=True, once_a_group=True),
         ),
     ),
     "ring_consume": SheetRow(

@@ -59,9 +59,10 @@ class TensorControl(TileEngine[TensorOp]):
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
     partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
     waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
-    that run are written; the last word of a group ends in zeros. What a group reads and one before it writes: see
-    :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth
-    is an assumption.
+    that run are written; the last word of a group ends in zeros. Where lanes make less than a word, as those of
+    ``tile.vector_bytes`` may, a group writes that part of one, in a cycle (w = 1). What a group reads and one before it
+    writes: see :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output
+    FIFO's depth and writes of parts of words, which need a mask of their bytes, are assumptions.
     """
 
     def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, decoder: Decoder) -> None:
@@ -163,13 +164,14 @@ class TensorControl(TileEngine[TensorOp]):
         data = self._activation.finish(op, operands, sums, first, end)
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
-            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])
+            unit_bytes = self.tile.memories.result_bytes(op.operation)
+            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count], unit_bytes)
 
-    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
-        word_bytes = self.tile.memories.word_bytes
-        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % word_bytes)))
-        words = padded.reshape(*data.shape[:2], -1, word_bytes)
-        at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
+    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8], unit_bytes: int) -> None:
+        """Words, or parts of one, the last ended by zeros."""
+        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
+        words = padded.reshape(*data.shape[:2], -1, unit_bytes)
+        at = addresses[:, None] + np.arange(words.shape[2]) * unit_bytes
         self.tile.memories.narrow.write_words(at, words)
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
