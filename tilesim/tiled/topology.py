@@ -133,6 +133,18 @@ class Tile(ConfigSection):
 
     _powers = field_validator("lanes", "inputs_per_cycle", "vector_bytes")(_power_of_two)
 
+    @property
+    def register_bytes(self) -> int:
+        """A bias, a multiplier, a shift or a sum for each lane: a row of wide memory, or as much of a larger one."""
+        return LANE_BYTES * self.lanes
+
+    @property
+    def operand_bytes(self) -> int:
+        """The most that all lanes take from wide memory at once, which a row must have: what is laid out in multiples
+        of it lies within rows of any size.
+        """
+        return self.lanes * max(LANE_BYTES, self.inputs_per_cycle)
+
 
 class Classifier(ConfigSection):
     """The classifier tile."""
@@ -206,7 +218,6 @@ class Topology(AnyTopology):
     @model_validator(mode="after")
     def _widths_agree(self) -> Topology:
         tile, narrow, wide = self.tile, self.narrow_memory, self.wide_memory
-        lane_row_bytes = tile.lanes * max(LANE_BYTES, tile.inputs_per_cycle)
         word, row = (
             f"a multiple of narrow_memory.word_bytes {narrow.word_bytes}",
             f"a multiple of {wide.row_bytes}, a row",
@@ -225,8 +236,8 @@ class Topology(AnyTopology):
             ("tile.vector_bytes", tile.vector_bytes <= tile.lanes, f"at most tile.lanes {tile.lanes}"),
             (
                 "wide_memory.row_bytes",
-                wide.row_bytes >= lane_row_bytes,
-                f"at least {lane_row_bytes}, for all of tile.lanes {tile.lanes}",
+                wide.row_bytes >= tile.operand_bytes,
+                f"at least {tile.operand_bytes}, for all of tile.lanes {tile.lanes}",
             ),
             ("wide_memory.row_bytes", wide.row_bytes % narrow.word_bytes == 0, word),
             ("wide_memory.size_bytes", wide.size_bytes % wide.row_bytes == 0, row),

@@ -15,7 +15,7 @@ from tilesim.arithmetic.requantise import float_bits, quantise_multiplier
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
-PARAMETER_ROWS, PARAMETER_SETS = 3, 2
+REGISTERS, PARAMETER_SETS = 3, 2
 MOST_STEPS = 60
 HALF, ONE = (int(float_bits(value)[0]) for value in (0.5, 1.0))
 MANTISSA, SHIFT = quantise_multiplier(0.03)
@@ -35,13 +35,13 @@ TWO = (Operation.ADD, Operation.MULTIPLY)
 OPERATIONS = (*Operation, *WEIGHED, *WEIGHED, Operation.CONVOLUTION)
 
 
-def parameters(random: np.random.Generator, lanes: int, row_bytes: int) -> np.ndarray:
-    """The rows of all sets: bias, multiplier and shift of each lane."""
-    rows = np.zeros((PARAMETER_SETS, PARAMETER_ROWS, row_bytes // 4), np.int32)
-    rows[:, 0, :lanes] = random.integers(-5000, 5000, (PARAMETER_SETS, lanes))
-    rows[:, 1, :lanes] = random.integers(1 << 30, 1 << 31, (PARAMETER_SETS, lanes))
-    rows[:, 2, :lanes] = random.integers(-12, -4, (PARAMETER_SETS, lanes))
-    return rows.view(np.uint8).reshape(-1, row_bytes)
+def parameters(random: np.random.Generator, lanes: int) -> np.ndarray:
+    """The bytes of all sets: bias, multiplier and shift of each lane."""
+    values = np.zeros((PARAMETER_SETS, REGISTERS, lanes), np.int32)
+    values[:, 0] = random.integers(-5000, 5000, (PARAMETER_SETS, lanes))
+    values[:, 1] = random.integers(1 << 30, 1 << 31, (PARAMETER_SETS, lanes))
+    values[:, 2] = random.integers(-12, -4, (PARAMETER_SETS, lanes))
+    return values.view(np.uint8).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -189,7 +189,7 @@ class Making:
         if self.operation is Operation.TABLE:
             self.fields["parameters"] = Reference(sketch.first_row)
         elif self.operation in WEIGHED:
-            strides = (("o", sketch.random.choice((0, sketch.row * PARAMETER_ROWS))),)
+            strides = (("o", sketch.random.choice((0, sketch.chip.tile.register_bytes * REGISTERS))),)
             few = self.shape.outer <= PARAMETER_SETS
             self.fields["parameters"] = Reference(sketch.first_row, strides if few else ())
             self.fields["rule"] = sketch.random.choice(("double", "single"))

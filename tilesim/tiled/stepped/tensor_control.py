@@ -65,7 +65,7 @@ class TensorControl(Engine):
         self._operands = Operands(op, self.memories, self.tile.topology.tile.inputs_per_cycle)
         self._watch = Watch(op.wait)
         self._cycles_per_step = cycles_per_step(op)
-        self._unit = ActivationUnit(op, self.memories.row_bytes)
+        self._unit = ActivationUnit(op, self.memories.row_bytes, self.tile.topology.tile.lanes)
         self._results: deque[Result] = deque()
         self._group: ResultGroup | None = None
         self._next_group()

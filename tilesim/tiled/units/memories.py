@@ -47,6 +47,7 @@ class TileMemories:
         self.topology = topology
         self.word_bytes = topology.narrow_memory.word_bytes
         self.row_bytes = topology.wide_memory.row_bytes
+        self.register_bytes = topology.tile.register_bytes
         self.narrow = Memory(f"{name}.narrow_memory", topology.narrow_memory.size_bytes, samples)
         self.wide = Memory(f"{name}.wide_memory", topology.wide_memory.size_bytes, samples)
         self.ports = {

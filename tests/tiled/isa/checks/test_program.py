@@ -196,6 +196,14 @@ def test_a_broken_rule_is_named(instruction: Any, changes: dict[str, Any], fault
     assert all(sentence.startswith(f"run[0] {instruction.mnemonic}: ") for sentence in sentences)
 
 
+def test_parameters_in_larger_rows_keep_to_what_a_register_holds() -> None:
+    """16 lanes: registers of 64 bytes, rows of 256; those of two registers are not read at once."""
+    chip = CHIP.model_copy(update={"wide_memory": WideMemory(size_bytes=2048, row_bytes=256)})
+    assert not faults(replace(program(replace(CONV, parameters=at(192))), topology=chip))
+    [sentence] = faults(replace(program(replace(CONV, parameters=at(196))), topology=chip))
+    assert sentence.endswith("must not cross the end of a part of a row of 64 bytes within one operand of 64 bytes")
+
+
 def test_results_of_less_than_a_word_may_stand_at_any_multiple_of_them() -> None:
     """Two bytes a cycle: a word's second half may be written, a byte behind it not."""
     chip = CHIP.model_copy(update={"tile": Tile(lanes=16, inputs_per_cycle=4, vector_bytes=2)})

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -146,6 +147,25 @@ def test_parameters_are_read_again_only_when_their_rows_change() -> None:
     alternating = replace(kept, nest=nest(x=4, zb=3, zi=20, lane=LANES))
     assert cycles(kept) == 12 * 20 + 3 * 3 + WORDS
     assert cycles(alternating) == 12 * 20 + 3 * 12 + WORDS
+
+
+@pytest.mark.parametrize(("row", "reads"), [(256, (3, 3, 3, 3)), (512, (2, 2, 2, 2)), (1024, (1, 2, 2, 1))])
+def test_parameters_that_share_rows_are_read_with_fewer_reads(row: int, reads: tuple[int, ...]) -> None:
+    """Bias, multiplier and shift of 64 lanes are 256 bytes each, block behind block: some straddle larger rows."""
+    op = convolution(1, 20, 4, weights=at(0), parameters=at(0x40000, zb=3 * 256))
+    assert cycles(op, wide_memory={"row_bytes": row}) == 4 * 20 + sum(reads) + WORDS
+
+
+def test_what_the_lanes_get_does_not_depend_on_the_rows() -> None:
+    results = []
+    for row in (256, 512, 2048):
+        bench = Bench(chip_of(wide_memory={"row_bytes": row}), seed=4)
+        bench.randomise()
+        values = bench.random.integers(-9, 9, (2, 3, LANES)).astype(np.int32) + np.array([[0], [1 << 30], [-9]])
+        bench.wide()[0, 0x40000 : 0x40000 + values.size * 4] = values.astype(np.int32).view(np.uint8).reshape(-1)
+        bench.cycles(convolution(2, 5, 2, weights=at(0, zb=2048, zi=ROW)))
+        results.append(bench.narrow()[0, 0x10000 : 0x10000 + 4 * LANES].copy())
+    assert all((result == results[0]).all() and result.any() for result in results)
 
 
 def test_a_dma_row_costs_the_tensorop_exactly_one_cycle() -> None:

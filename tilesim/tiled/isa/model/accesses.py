@@ -41,7 +41,8 @@ def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION
     """What the words of the sheet mean in bytes, for an operation on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
     operand = tile.inputs_per_cycle if operation is Operation.CONVOLUTION else tile.vector_bytes
-    return _sizes_bytes(word, row, operand, result_unit_bytes(topology, operation), operation, lanes)
+    written = result_unit_bytes(topology, operation)
+    return _sizes_bytes(word, row, tile.register_bytes, operand, written, operation, lanes)
 
 
 def result_unit_bytes(topology: Topology, operation: Operation) -> int:
@@ -57,7 +58,7 @@ def result_unit_bytes(topology: Topology, operation: Operation) -> int:
 
 @lru_cache(maxsize=1 << 12)
 def _sizes_bytes(
-    word: int, row: int, operand: int, written: int, operation: Operation, lanes: int
+    word: int, row: int, register: int, operand: int, written: int, operation: Operation, lanes: int
 ) -> Mapping[str, int]:
     broadcast = operation is Operation.CONVOLUTION
     return {
@@ -65,7 +66,7 @@ def _sizes_bytes(
         "word": word,
         "row": row,
         "lane": LANE_BYTES,
-        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * row + LANE_BYTES * lanes,
+        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * register + LANE_BYTES * lanes,
         "operand": operand,
         "weights": lanes * operand if broadcast else operand,
         "write": written,
@@ -119,11 +120,19 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
     yield from _outside(access, topology)
     if not access.operand.in_one_row:
         return
-    row_bytes = topology.wide_memory.row_bytes
+    within, what = _within(access, topology)
     sized = partial(_row_part_bytes, access, topology)
-    if straddles(access.nest, access.reference, access.moving, sized, row_bytes):
+    if straddles(access.nest, access.reference, access.moving, sized, within):
         most = max(sized(domain.innermost) for domain in domains(access.nest))
-        yield f"{access.field} must not cross the end of a row of {row_bytes} bytes within one operand of {most} bytes"
+        yield f"{access.field} must not cross the end of {what} of {within} bytes within one operand of {most} bytes"
+
+
+def _within(access: Access, topology: Topology) -> tuple[int, str]:
+    """Of what one access to wide memory must lie in one: bytes, and its name."""
+    register_bytes, row_bytes = topology.tile.register_bytes, topology.wide_memory.row_bytes
+    if access.field == "parameters" and access.operation is not Operation.TABLE and register_bytes < row_bytes:
+        return register_bytes, "a part of a row"
+    return row_bytes, "a row"
 
 
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:

@@ -46,7 +46,8 @@ class Operand:
     multiple of the ``unit``, an access ``size`` big (the unit, if none is given): words for what
     :func:`~tilesim.tiled.isa.model.accesses.sizes_bytes` knows. ``loops``: the most loops of its traversal, if it has
     one of its own; of a tensorop's, ``once_a_group``: whether it moves once a result group, ``in_one_row``: whether one
-    access to wide memory must deliver it (of the parameters each of the three rows, or each whole row of a table).
+    access to wide memory must deliver it (of the parameters what each of the three registers gets, or each whole row of
+    a table).
     """
 
     field: str

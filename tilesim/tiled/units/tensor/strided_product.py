@@ -23,7 +23,7 @@ from tilesim.arithmetic.requantise import requantise
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.activation_unit import PARAMETER_ROWS
+from tilesim.tiled.units.tensor.activation_unit import REGISTERS
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated
 from tilesim.tiled.units.tensor.weight_cache import (
@@ -185,11 +185,11 @@ class StridedProduct:
         moved = self.moved.get("parameters")
         if moved is None:
             return None
-        shape = (PARAMETER_ROWS, *self.grid.column_bounds, self.grid.lanes)
-        strides = (self.memories.row_bytes, *self.grid.of_columns(moved.groups), 4)
+        shape = (REGISTERS, *self.grid.column_bounds, self.grid.lanes)
+        strides = (self.memories.register_bytes, *self.grid.of_columns(moved.groups), 4)
         view: NDArray[np.int32] = StridedView(moved.base, shape, strides, INT32).view(wide)[0]
-        rows = view.reshape(PARAMETER_ROWS, -1)
-        return rows[:, : self.columns].copy()  # the memory may hold something else when they serve again
+        registers = view.reshape(REGISTERS, -1)
+        return registers[:, : self.columns].copy()  # the memory may hold something else when they serve again
 
     def _place(self, box: Box) -> ProductViews:
         grid = self.grid
@@ -274,8 +274,8 @@ def _ranges(grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: Til
     spans = [(weights.base, extent((*bounds, *grid.step_bounds), strides, grid.lanes * inputs))]
     if "parameters" in moved:
         parameters = moved["parameters"]
-        last_row = (PARAMETER_ROWS - 1) * memories.row_bytes
-        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last_row + 4 * grid.lanes)))
+        last = (REGISTERS - 1) * memories.register_bytes
+        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last + 4 * grid.lanes)))
     return joined([(base + low, base + end) for base, (low, end) in spans])
 
 
@@ -301,7 +301,7 @@ def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, 
     lanes, unit = grid.lanes, memories.result_bytes(op.operation)
     widths = {
         "input": inputs if op.operation is Operation.CONVOLUTION else lanes, "weights": lanes * inputs,
-        "parameters": (PARAMETER_ROWS - 1) * memories.row_bytes + 4 * lanes, "sums_in": 4 * lanes,
+        "parameters": (REGISTERS - 1) * memories.register_bytes + 4 * lanes, "sums_in": 4 * lanes,
         "sums_out": 4 * lanes, "output": -(-lanes // unit) * unit,
     }  # fmt: skip
     by_step = ("input", "weights")

@@ -54,8 +54,9 @@ class LayerShare:
 class TensorControl(TileEngine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
-    Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
-    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
+    Timing: unloaded, G groups of s steps and w output words, with parameters changing p times, take
+    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1, where larger
+    rows let fewer reads than 3 do: see :mod:`~tilesim.tiled.units.tensor.activation_unit`; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
     partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
     waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
