@@ -98,12 +98,13 @@ class Making:
             if self.operation is Operation.CONVOLUTION
             else sketch.chip.tile.vector_bytes
         )
-        written_bytes = sketch.row if self.sums_out else shape.group_bytes
+        written_bytes = sketch.chip.tile.register_bytes if self.sums_out else shape.group_bytes
         memory = "wide" if self.sums_out else "narrow"
         moving = sketch.random.choice((True, True, False))
         needed = operand * shape.groups * shape.steps if moving else operand * shape.steps
         source, at = sketch.source("narrow", -(-needed // sketch.word) * sketch.word)
-        behind = -(-written_bytes // sketch.word) * sketch.word
+        whole = sketch.row if self.sums_out else sketch.word
+        behind = -(-written_bytes // whole) * whole
         base = sketch.place(memory, behind + written_bytes * shape.groups) + behind
         group, step = (shape.steps * operand, operand) if moving else (0, operand)
         self.fields: dict[str, Any] = {"input": self._moved(at, group, step)}
@@ -128,7 +129,7 @@ class Making:
             **self.fields,
         )
         unit = {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
-        size = written_bytes * shape.groups // sketch.word * sketch.word
+        size = written_bytes * shape.groups // whole * whole
         sketch.post(op, Buffer(memory, base, size, self.tiles, unit_bytes=unit))
 
     def _by_group(self, stride: int) -> tuple[tuple[str, int], ...]:
@@ -172,7 +173,8 @@ class Making:
     def _add_sums_in(self, base: int) -> None:
         sketch = self.sketch
         if self.sums_out and sketch.maybe(0.5):  # those of the group before
-            self.fields["sums_in"] = Reference(base - sketch.row, self._by_group(sketch.row))
+            register_bytes = sketch.chip.tile.register_bytes
+            self.fields["sums_in"] = Reference(base - register_bytes, self._by_group(register_bytes))
             return
         sums, at = sketch.source("wide", sketch.row * self.shape.outer, self.tiles)
         self._narrow_down(sums)

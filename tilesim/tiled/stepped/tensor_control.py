@@ -135,12 +135,12 @@ class TensorControl(Engine):
 
     def _read_extra(self, group: ResultGroup) -> None:
         what, address = group.extras.popleft()
-        row = self.memories.wide.read(address, self.memories.row_bytes)
         group.started = True
         if what == "sums":
-            group.sums_in = row[: 4 * group.lanes].view(np.int32)
+            sums = self.memories.wide.read(address, self.memories.sums_bytes)
+            group.sums_in = sums[: 4 * group.lanes].view(np.int32)
         else:
-            self._unit.load(row)
+            self._unit.load(self.memories.wide.read(address, self.memories.row_bytes))
 
     def advance(self) -> str:
         if self._writes:
@@ -189,7 +189,7 @@ class TensorControl(Engine):
             sums = sums + group.sums_in
         if op.sums_out:
             row = sums.astype(np.int32).view(np.uint8)
-            return self._result(outer, outer.address(op.sums_out), row, self.memories.row_bytes, "wide")
+            return self._result(outer, outer.address(op.sums_out), row, self.memories.sums_bytes, "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
         words = np.zeros(-(-group.lanes // self._unit_bytes) * self._unit_bytes, np.uint8)

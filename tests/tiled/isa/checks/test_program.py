@@ -137,7 +137,7 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (FEED, {"address": 960}, "address must stay inside the data memory of 1024 bytes, not 0x3c0 to 0x440"),
         (CONV, {"input": at(2, y=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
         (CONV, {"output": at(512, y=18)}, "output must move by a multiple of 4 bytes (one write) in the loop y"),
-        (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one row), not at 0x20"),
+        (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one register), not at 0x20"),
         (CONSUME, {"write": stream(0, 2, 32)}, "by a multiple of 64 bytes (one row) in the loop r, not by 32"),
         (IN, {"write": stream(1, 4, 4)}, "write must begin at a multiple of 4 bytes (one word)"),
         (CONV, {"weights": at(0, zi=32)}, "weights must not cross the end of a row of 64 bytes"),

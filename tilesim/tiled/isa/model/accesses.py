@@ -65,6 +65,7 @@ def _sizes_bytes(
         "byte": 1,
         "word": word,
         "row": row,
+        "register": register,
         "lane": LANE_BYTES,
         "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * register + LANE_BYTES * lanes,
         "operand": operand,
