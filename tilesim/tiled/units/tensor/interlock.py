@@ -37,7 +37,8 @@ def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            writers = _last_writers(stream, read_bytes, write, widths, unit_bytes)
+            stride = (operands.word_stride_bytes if written == "output" else None) or unit_bytes
+            writers = _last_writers(stream, read_bytes, _sorted_writes(write, widths, unit_bytes, stride), unit_bytes)
             last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
@@ -52,13 +53,10 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(
-    read: AddressStream, read_bytes: int, write: AddressStream, widths: Indices, unit_bytes: int
-) -> Indices:
-    """``widths``: the bytes that each group writes from its address on; ``read_bytes``: that it reads."""
-    groups = len(write.groups)
+def _last_writers(read: AddressStream, read_bytes: int, writes: Indices, unit_bytes: int) -> Indices:
+    """``writes``: see :func:`_sorted_writes`; a group reads ``read_bytes`` in each step."""
+    groups = len(read.groups)
     last = np.full(groups, -1, np.int64)
-    writes = _sorted_writes(write, widths, unit_bytes)
     places = [*range(0, read_bytes, unit_bytes), read_bytes - 1]
     for step in np.unique(np.add.outer(read.steps, places)):
         units = (read.groups + step) // unit_bytes
@@ -68,10 +66,12 @@ def _last_writers(
     return last
 
 
-def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
-    """Every (unit, group that writes it) as one number, sorted."""
+def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
+    """Every (unit, group that writes it) as one number, sorted. ``widths``: the bytes that each group writes from its
+    address on, in units ``stride`` bytes apart.
+    """
     groups = len(write.groups)
     units = -(-widths // unit_bytes)
     group = np.repeat(np.arange(groups), units)
     place = np.arange(len(group)) - np.repeat(np.cumsum(units) - units, units)
-    return np.sort((write.groups[group] // unit_bytes + place) * groups + group)
+    return np.sort((write.groups[group] + place * stride) // unit_bytes * groups + group)

@@ -166,14 +166,10 @@ class TensorControl(TileEngine[TensorOp]):
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
             unit_bytes = self.tile.memories.result_bytes(op.operation)
-            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count], unit_bytes)
-
-    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8], unit_bytes: int) -> None:
-        """Words, or parts of one, the last ended by zeros."""
-        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
-        words = padded.reshape(*data.shape[:2], -1, unit_bytes)
-        at = addresses[:, None] + np.arange(words.shape[2]) * unit_bytes
-        self.tile.memories.narrow.write_words(at, words)
+            words = _in_words(data[:, chosen, :count], unit_bytes)
+            stride = operands.word_stride_bytes or unit_bytes
+            at = operands.output.groups[first:end][chosen][:, None] + np.arange(words.shape[2]) * stride
+            self.tile.memories.narrow.write_words(at, words)
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
@@ -187,3 +183,9 @@ class TensorControl(TileEngine[TensorOp]):
         """The MAC array has waited until now."""
         now = self.tile.clock.cycle
         self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
+
+
+def _in_words(data: NDArray[np.uint8], unit_bytes: int) -> NDArray[np.uint8]:
+    """Bytes (samples, groups, lanes) as words, or parts of one, of so many bytes, the last ended by zeros."""
+    padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
+    return padded.reshape(*data.shape[:2], -1, unit_bytes)
