@@ -102,7 +102,10 @@ class WideMemory(ConfigSection):
     """A tile's memory for parameters and partial sums. Source: US 2025/0265455 [0034] for its one port."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 512 * 1024
-    row_bytes: Annotated[Count, Field(description="bytes of one access, and of a packet on the ring")] = 256
+    row_bytes: Annotated[
+        Count,
+        Field(description="bytes of one access, and of a packet on the ring, of which activations take whole ones"),
+    ] = 256
     ports: Annotated[int, Field(ge=1, le=2, description="accesses a cycle")] = 1
     reserve_bytes: Annotated[
         Bytes, Field(ge=0, le=1 << 32, description="bytes at the bottom that programs leave alone")
@@ -117,7 +120,13 @@ class Tile(ConfigSection):
     lanes: Annotated[Count, Field(description="outputs that are computed at once")] = 64
     inputs_per_cycle: Annotated[Count, Field(description="activations that each lane multiplies a cycle")] = 4
     vector_bytes: Annotated[
-        Count, Field(description="activations a cycle of layers that work byte by byte, such as depthwise and pooling")
+        Count,
+        Field(
+            description=(
+                "activations a cycle of layers that work byte by byte, such as depthwise and pooling: a word or a part "
+                "of one"
+            )
+        ),
     ] = 4
     output_fifo_groups: Annotated[int, Field(ge=1, description="groups of results, being made or waiting")] = 2
     loop_depth: Annotated[int, Field(ge=2, le=8, description="loops of a tensorop")] = 8
