@@ -69,7 +69,7 @@ class SetKey:
 class KeepsParameters(Protocol):
     """Where lowerings put what they want in wide memory."""
 
-    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]]) -> int: ...
+    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]], multiple: int) -> int: ...
 
 
 class ParameterSets:

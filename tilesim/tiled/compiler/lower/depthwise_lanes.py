@@ -85,7 +85,8 @@ class LaneCosts:
         window = self.window
         down, across = window.kernel
         reloads = 3 * -(-window.words // (self.topology.tile.lanes // self.word))
-        return window.rows * (window.words * window.columns * down * across + reloads)
+        parts = window.words * (self.word // self.topology.tile.vector_bytes)
+        return window.rows * (parts * window.columns * down * across + reloads)
 
     @property
     def word(self) -> int:
@@ -107,7 +108,7 @@ class LaneCosts:
 def best_groups(costs: LaneCosts) -> PixelGroups | None:
     """The groups with the fewest cycles, by estimate; None if the depthwise operation needs no more."""
     tile = costs.topology.tile
-    if not tile.inputs_per_cycle == tile.vector_bytes == costs.word:
+    if tile.inputs_per_cycle != costs.word:
         return None
     room = costs.topology.wide_memory.size_bytes // WIDE_SHARE
     ways = [
