@@ -46,9 +46,6 @@ def networks(draw: Any) -> Network:
 def chips(draw: Any) -> Topology:
     """Those of the random programs, as far as networks are compiled for them."""
     tree = random_chip(Random(draw(st.integers(0, 999)))).model_dump()  # noqa: S311
-    word_bytes = min(tree["narrow_memory"]["word_bytes"], tree["tile"]["lanes"])
-    tree["narrow_memory"]["word_bytes"] = tree["tile"]["vector_bytes"] = word_bytes
-    tree["tile"]["inputs_per_cycle"] = min(tree["tile"]["inputs_per_cycle"], word_bytes)
     tree["mesh"]["destination"], tree["ring"]["no_consumer"] = "narrow", "stall"
     return Topology.model_validate(tree)
 

@@ -29,9 +29,9 @@ class ParameterSet:
     """What one tensorop needs at once: a layer's weights and its rows of bias, multiplier and shift, or those of a run
     of its output channels (``chunk`` tells the runs apart).
 
-    ``bytes_per_tile`` are whole wide rows. ``tiles`` (a bitmap) are those that need the set: all of them the same
-    bytes, or, ``per_tile``, each a part of its own, as in fully connected layers. ``issue_cycles`` is how long a tile
-    computes with it in one inference, if that is known.
+    ``bytes_per_tile`` are whole wide rows, where these are the smallest that the lanes allow. ``tiles`` (a bitmap) are
+    those that need the set: all of them the same bytes, or, ``per_tile``, each a part of its own, as in fully connected
+    layers. ``issue_cycles`` is how long a tile computes with it in one inference, if that is known.
     """
 
     network: int

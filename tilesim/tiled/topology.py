@@ -118,7 +118,10 @@ class WideMemory(ConfigSection):
     """A tile's memory for parameters and partial sums. Source: US 2025/0265455 [0034] for its one port."""
 
     size_bytes: Annotated[Size, Field(description="its size")] = 512 * 1024
-    row_bytes: Annotated[Count, Field(description="bytes of one access, and of a packet on the ring")] = 256
+    row_bytes: Annotated[
+        Count,
+        Field(description="bytes of one access, and of a packet on the ring, of which activations take whole ones"),
+    ] = 256
     ports: Annotated[int, Field(ge=1, le=2, description="accesses a cycle")] = 1
     reserve_bytes: Annotated[
         Bytes, Field(ge=0, le=1 << 32, description="bytes at the bottom that programs leave alone")
@@ -133,7 +136,13 @@ class Tile(ConfigSection):
     lanes: Annotated[Count, Field(description="outputs that are computed at once")] = 64
     inputs_per_cycle: Annotated[Count, Field(description="activations that each lane multiplies a cycle")] = 4
     vector_bytes: Annotated[
-        Count, Field(description="activations a cycle of layers that work byte by byte, such as depthwise and pooling")
+        Count,
+        Field(
+            description=(
+                "activations a cycle of layers that work byte by byte, such as depthwise and pooling: a word or a part "
+                "of one"
+            )
+        ),
     ] = 4
     output_fifo_groups: Annotated[int, Field(ge=1, description="groups of results, being made or waiting")] = 2
     loop_depth: Annotated[int, Field(ge=2, le=8, description="loops of a tensorop")] = 8
@@ -148,6 +157,18 @@ class Tile(ConfigSection):
     ] = False
 
     _powers = field_validator("lanes", "inputs_per_cycle", "vector_bytes")(_power_of_two)
+
+    @property
+    def register_bytes(self) -> int:
+        """A bias, a multiplier, a shift or a sum for each lane: a row of wide memory, or as much of a larger one."""
+        return LANE_BYTES * self.lanes
+
+    @property
+    def operand_bytes(self) -> int:
+        """The most that all lanes take from wide memory at once, which a row must have: what is laid out in multiples
+        of it lies within rows of any size.
+        """
+        return self.lanes * max(LANE_BYTES, self.inputs_per_cycle)
 
 
 class Classifier(ConfigSection):
@@ -242,7 +263,6 @@ class Topology(AnyTopology):
     def _widths_agree(self) -> Topology:
         tile, narrow, wide = self.tile, self.narrow_memory, self.wide_memory
         ring, mesh = self.ring.width_bytes, self.mesh.width_bytes
-        lane_row_bytes = tile.lanes * max(LANE_BYTES, tile.inputs_per_cycle)
         word, row = (
             f"a multiple of narrow_memory.word_bytes {narrow.word_bytes}",
             f"a multiple of {wide.row_bytes}, a row",
@@ -261,8 +281,8 @@ class Topology(AnyTopology):
             ("tile.vector_bytes", tile.vector_bytes <= tile.lanes, f"at most tile.lanes {tile.lanes}"),
             (
                 "wide_memory.row_bytes",
-                wide.row_bytes >= lane_row_bytes,
-                f"at least {lane_row_bytes}, for all of tile.lanes {tile.lanes}",
+                wide.row_bytes >= tile.operand_bytes,
+                f"at least {tile.operand_bytes}, for all of tile.lanes {tile.lanes}",
             ),
             ("wide_memory.row_bytes", wide.row_bytes % narrow.word_bytes == 0, word),
             ("wide_memory.size_bytes", wide.size_bytes % wide.row_bytes == 0, row),

@@ -81,7 +81,6 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
         ),
         ({"data_memory.size_bytes": 1024}, "digits: its parameters must fit the data memory of edge-1x1: "),
         ({"instruction_memory.size_bytes": 256}, "digits: its program must fit the instruction memory of edge-1x1: "),
-        ({"tile.vector_bytes": 2}, "edge-1x1: tile.vector_bytes must be narrow_memory.word_bytes 4"),
         ({"ring.no_consumer": "circulate"}, "edge-1x1: ring.no_consumer must be stall for compiled programs"),
     ],
     ids=str,

@@ -63,7 +63,7 @@ def needs(topology: Topology, wanted: Sequence[Wanted], staging: Sequence[int] =
         data = np.full(parameters.rows * ROW, key.layer, np.uint8)
         for tiles in (1, 2) if parameters.per_tile else (parameters.tiles,):
             if tiles & parameters.tiles:
-                sets.keep(key, tiles, "all", lambda data=data: data)  # type: ignore[misc]
+                sets.keep(key, tiles, "all", lambda data=data: data, ROW)  # type: ignore[misc]
     uses = {key: range(k, k + parameters.rounds) for k, (key, parameters) in enumerate(zip(keys, wanted, strict=True))}
     rows = {f"in{k}": (rows * ROW, 0b11) for k, rows in enumerate(staging)}
     return Needs(network=name, topology=topology, sets=sets, uses=uses, issue_cycles={}, staging=rows)
@@ -195,6 +195,30 @@ def test_data_memory_holds_what_stays_and_then_what_streams() -> None:
     assert (len(layout.load()), infeed.rows, infeed.address) == (2, 5, 0)
 
 
+def test_sets_that_the_same_tiles_load_share_the_rows_of_a_transfer() -> None:
+    """Rows of 1,024 bytes: 300 and 700 bytes, of which each may begin at a multiple of 256, take two rows, not three;
+    what each tile has bytes of its own of begins with a row.
+    """
+    topology = chip(99, **{"wide_memory.row_bytes": "1024", "wide_memory.size_bytes": "64 KiB"})
+    sets, keys = ParameterSets(1024), [SetKey(layer, 0, f"layer {layer}") for layer in range(5)]
+    for key, size in zip(keys, (300, 700, 500, 100, 100), strict=True):
+        for tiles in (1, 2) if key.layer > 2 else (BOTH,):
+            value = 16 * tiles + key.layer
+            sets.keep(key, tiles, "all", lambda size=size, value=value: np.full(size, value, np.uint8), 256)  # type: ignore[misc]
+    one = Needs("net", topology, sets, one_by_one(keys), {}, {"in0": (1024, BOTH)})
+    layouts = all_stay([one], CACHE)
+    assert layouts is not None
+    [layout] = layouts
+    assert list(layout.stay.values()) == [0, 512, 1280, 2048, 2304]
+    assert layout.staging["in0"].address == 3 * 1024
+    loads = [(op.tiles, op.write.reference.base) for op in layout.load() if isinstance(op, RingConsume)]
+    assert loads == [(BOTH, 0), (1, 2048), (2, 2048)]
+    [segment] = layout.data()
+    starts = {0: 0x30, 512: 0x31, 1280: 0x32, 2048: 0x13, 2304: 0x14, 3072: 0x23, 3328: 0x24}
+    assert {start: segment.data[start] for start in starts} == starts
+    assert segment.data.size == 4 * 1024
+
+
 SETS = st.lists(
     st.builds(Wanted, st.integers(1, 6), st.integers(1, 3), st.booleans(), st.integers(1, 3)),
     max_size=7,
@@ -288,7 +312,7 @@ def sets_of(*rows: int) -> tuple[ParameterSets, list[SetKey]]:
     sets = ParameterSets(ROW)
     keys = [SetKey(k, 0, f"layer {k}") for k in range(len(rows))]
     for key, count in zip(keys, rows, strict=True):
-        sets.keep(key, 1, "weights", lambda count=count: np.zeros(count * ROW, np.uint8))  # type: ignore[misc]
+        sets.keep(key, 1, "weights", lambda count=count: np.zeros(count * ROW, np.uint8), ROW)  # type: ignore[misc]
     return sets, keys
 
 

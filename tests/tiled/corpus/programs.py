@@ -138,6 +138,6 @@ def _data(number: int, sketch: Sketch) -> DataSegment:
     """Constants: parameters first."""
     random = np.random.default_rng(number)
     data = random.integers(0, 256, sketch.chip.data_memory.size_bytes, np.uint8)
-    rows = parameters(random, sketch.chip.tile.lanes, sketch.row)
-    data[: rows.size] = rows.reshape(-1)
+    values = parameters(random, sketch.chip.tile.lanes)
+    data[: values.size] = values
     return DataSegment("constants", data, 0)

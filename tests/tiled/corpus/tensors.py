@@ -15,7 +15,7 @@ from tilesim.arithmetic.requantise import float_bits, quantise_multiplier
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
-PARAMETER_ROWS, PARAMETER_SETS = 3, 2
+REGISTERS, PARAMETER_SETS = 3, 2
 MOST_STEPS = 60
 HALF, ONE = (int(float_bits(value)[0]) for value in (0.5, 1.0))
 MANTISSA, SHIFT = quantise_multiplier(0.03)
@@ -35,13 +35,13 @@ TWO = (Operation.ADD, Operation.MULTIPLY)
 OPERATIONS = (*Operation, *WEIGHED, *WEIGHED, Operation.CONVOLUTION)
 
 
-def parameters(random: np.random.Generator, lanes: int, row_bytes: int) -> np.ndarray:
-    """The rows of all sets: bias, multiplier and shift of each lane."""
-    rows = np.zeros((PARAMETER_SETS, PARAMETER_ROWS, row_bytes // 4), np.int32)
-    rows[:, 0, :lanes] = random.integers(-5000, 5000, (PARAMETER_SETS, lanes))
-    rows[:, 1, :lanes] = random.integers(1 << 30, 1 << 31, (PARAMETER_SETS, lanes))
-    rows[:, 2, :lanes] = random.integers(-12, -4, (PARAMETER_SETS, lanes))
-    return rows.view(np.uint8).reshape(-1, row_bytes)
+def parameters(random: np.random.Generator, lanes: int) -> np.ndarray:
+    """The bytes of all sets: bias, multiplier and shift of each lane."""
+    values = np.zeros((PARAMETER_SETS, REGISTERS, lanes), np.int32)
+    values[:, 0] = random.integers(-5000, 5000, (PARAMETER_SETS, lanes))
+    values[:, 1] = random.integers(1 << 30, 1 << 31, (PARAMETER_SETS, lanes))
+    values[:, 2] = random.integers(-12, -4, (PARAMETER_SETS, lanes))
+    return values.view(np.uint8).reshape(-1)
 
 
 @dataclass(frozen=True)
@@ -70,12 +70,13 @@ def tensorop(sketch: Sketch) -> None:
     lanes = random.randint(1, tile.lanes if broadcast else tile.vector_bytes)
     reduces = operation not in (*TWO, Operation.TABLE)
     sums_out = reduces and operation not in (Operation.MAXIMUM, Operation.AVERAGE) and sketch.maybe(0.7)
+    unit = min(sketch.word, tile.lanes if broadcast else tile.vector_bytes)
     shape = Shape(
         outer=random.choice((1, 1, 2, 3, 4)),
         inner=random.choice((1, 1, 2, 3, 5)),
         steps=random.choice((1, 1, 2, 3, 5, 9)) if reduces else 1,
         lanes=lanes,
-        group_bytes=-(-lanes // sketch.word) * sketch.word,
+        group_bytes=-(-lanes // unit) * unit,
     )
     if shape.groups * shape.steps <= MOST_STEPS:
         Making(sketch, operation, shape, sums_out).post()
@@ -98,12 +99,14 @@ class Making:
             if self.operation is Operation.CONVOLUTION
             else sketch.chip.tile.vector_bytes
         )
-        written_bytes = sketch.row if self.sums_out else shape.group_bytes
+        written_bytes = sketch.chip.tile.register_bytes if self.sums_out else shape.group_bytes
         memory = "wide" if self.sums_out else "narrow"
         moving = sketch.random.choice((True, True, False))
         needed = operand * shape.groups * shape.steps if moving else operand * shape.steps
         source, at = sketch.source("narrow", -(-needed // sketch.word) * sketch.word)
-        base = sketch.place(memory, written_bytes * (shape.groups + 1)) + written_bytes
+        whole = sketch.row if self.sums_out else sketch.word
+        behind = -(-written_bytes // whole) * whole
+        base = sketch.place(memory, behind + written_bytes * shape.groups) + behind
         group, step = (shape.steps * operand, operand) if moving else (0, operand)
         self.fields: dict[str, Any] = {"input": self._moved(at, group, step)}
         loop, chunk = ("o", shape.inner * group) if moving else ("", 0)
@@ -127,7 +130,7 @@ class Making:
             **self.fields,
         )
         unit = 0 if self.apart else {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
-        size = written_bytes * shape.groups
+        size = written_bytes * shape.groups // whole * whole
         sketch.post(op, Buffer(memory, base, size, self.tiles, unit_bytes=unit))
 
     def _by_group(self, stride: int) -> tuple[tuple[str, int], ...]:
@@ -177,7 +180,8 @@ class Making:
     def _add_sums_in(self, base: int) -> None:
         sketch = self.sketch
         if self.sums_out and sketch.maybe(0.5):  # those of the group before
-            self.fields["sums_in"] = Reference(base - sketch.row, self._by_group(sketch.row))
+            register_bytes = sketch.chip.tile.register_bytes
+            self.fields["sums_in"] = Reference(base - register_bytes, self._by_group(register_bytes))
             return
         sums, at = sketch.source("wide", sketch.row * self.shape.outer, self.tiles)
         self._narrow_down(sums)
@@ -195,7 +199,7 @@ class Making:
         if self.operation is Operation.TABLE:
             self.fields["parameters"] = Reference(sketch.first_row)
         elif self.operation in WEIGHED:
-            strides = (("o", sketch.random.choice((0, sketch.row * PARAMETER_ROWS))),)
+            strides = (("o", sketch.random.choice((0, sketch.chip.tile.register_bytes * REGISTERS))),)
             few = self.shape.outer <= PARAMETER_SETS
             self.fields["parameters"] = Reference(sketch.first_row, strides if few else ())
             self.fields["rule"] = sketch.random.choice(("double", "single"))

@@ -72,5 +72,5 @@ def _received(axis: Axis) -> int:
 class Nowhere:
     """Parameter sets of which nothing is kept."""
 
-    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]]) -> int:  # noqa: ARG002
+    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]], multiple: int) -> int:  # noqa: ARG002
         return 0

@@ -41,17 +41,17 @@ def byte_weights(weights: NDArray[Any], block: int, fill: int) -> NDArray[Any]:
     return whole.reshape(height, width, -1, block).transpose(2, 0, 1, 3)
 
 
-def requantisation_rows(
-    bias: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, row_bytes: int
+def requantisation_values(
+    bias: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, lanes: int
 ) -> NDArray[np.int32]:
-    """Bias, multiplier and shift as (blocks, 3, row) int32: three rows for each block of channels."""
+    """Bias, multiplier and shift as (blocks, 3, lanes) int32: what three registers hold, for each block of channels."""
     blocks = -(-bias.size // block)
-    rows = np.zeros((blocks, 3, row_bytes // 4), np.int32)
+    values_of = np.zeros((blocks, 3, lanes), np.int32)
     for k, values in enumerate((bias, multiplier, shift)):
         full = np.zeros(blocks * block, np.int32)
         full[: bias.size] = np.broadcast_to(values, bias.shape)
-        rows[:, k, :block] = full.reshape(blocks, block)
-    return rows
+        values_of[:, k, :block] = full.reshape(blocks, block)
+    return values_of
 
 
 Bytes = NDArray[np.uint8]
@@ -69,7 +69,7 @@ class SetKey:
 class KeepsParameters(Protocol):
     """Where lowerings put what they want in wide memory."""
 
-    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]]) -> int: ...
+    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]], multiple: int) -> int: ...
 
 
 class ParameterSets:
@@ -81,15 +81,18 @@ class ParameterSets:
         self._row_bytes = row_bytes
         self._places: dict[SetKey, dict[str, tuple[int, int]]] = {}
         self._bytes: dict[SetKey, dict[int, dict[str, Bytes]]] = {}
+        self._multiples: dict[SetKey, int] = {}
 
-    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]]) -> int:
-        """Where in its set the array lies that ``make`` makes for some tiles; the longest of a part comes first."""
+    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]], multiple: int) -> int:
+        """Where in its set the array lies that ``make`` makes for some tiles: at a ``multiple`` (a power of two up to
+        a row) of so many bytes; the longest of a part comes first.
+        """
         own = self._bytes.setdefault(key, {}).setdefault(tiles, {})
         if part not in own:
-            raw = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
-            own[part] = np.pad(raw, (0, -raw.size % self._row_bytes))
+            own[part] = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
             places = self._places.setdefault(key, {})
-            places.setdefault(part, (self.size_bytes(key), own[part].size))
+            places.setdefault(part, (padded(self._end(key), multiple), padded(own[part].size, multiple)))
+            self._multiples[key] = max(multiple, self._multiples.get(key, 1))
             if own[part].size > places[part][1]:
                 raise AssertionError(f"{key}: {own[part].size} bytes of {part} after only {places[part][1]}")
         return self._places[key][part][0]
@@ -99,8 +102,16 @@ class ParameterSets:
         return list(self._bytes)
 
     def size_bytes(self, key: SetKey) -> int:
-        """Bytes of the set in a tile that has most of it."""
-        return max((start + size for start, size in self._places.get(key, {}).values()), default=0)
+        """Bytes of the set in a tile that has most of it, up to where another one may begin in the same row."""
+        return padded(self._end(key), self._multiples.get(key, 1))
+
+    def rows_bytes(self, key: SetKey) -> int:
+        """Bytes of the whole rows that it takes alone."""
+        return padded(self._end(key), self._row_bytes)
+
+    def place(self, key: SetKey, end: int) -> int:
+        """Where the set may begin behind ``end``."""
+        return padded(end, self._multiples.get(key, 1))
 
     def tiles(self, key: SetKey) -> int:
         """All tiles that need some of the set."""
@@ -109,9 +120,16 @@ class ParameterSets:
             everywhere |= tiles
         return everywhere
 
+    def alike(self, key: SetKey) -> tuple[int, ...]:
+        """Which tiles (a bitmap each) have the same bytes of it."""
+        return tuple(self._bytes[key])
+
     def variants(self, key: SetKey) -> list[tuple[int, Bytes]]:
-        """The bytes of a set, whole wide rows, with the tiles (a bitmap) in which they are the same."""
+        """The bytes of a set, with the tiles (a bitmap) in which they are the same."""
         return [(tiles, self._joined(key, parts)) for tiles, parts in self._bytes[key].items()]
+
+    def _end(self, key: SetKey) -> int:
+        return max((start + size for start, size in self._places.get(key, {}).values()), default=0)
 
     def _joined(self, key: SetKey, parts: dict[str, Bytes]) -> Bytes:
         whole = np.zeros(self.size_bytes(key), np.uint8)

@@ -76,12 +76,6 @@ def _cycles(planned: Planned) -> float:
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
     """What the compiler can't make use of."""
-    vector_bytes, word_bytes = topology.tile.vector_bytes, topology.narrow_memory.word_bytes
-    if vector_bytes != word_bytes:
-        yield (
-            f"tile.vector_bytes must be narrow_memory.word_bytes {word_bytes} for compiled programs, whose vector "
-            f"layers write whole words, not {vector_bytes}"
-        )
     if topology.mesh.destination != "narrow":
         yield (
             "mesh.destination must be narrow for compiled programs, which let the edges of maps come straight to their "

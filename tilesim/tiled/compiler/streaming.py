@@ -58,14 +58,14 @@ class ParameterStream:
         home = self.layout.decisions[key].tile
         turn = builder.infeed_turn() if home is None else 0
         wait = () if home is None else builder.turn(home)
-        rows = self._rows(buffer.address, self.layout.sets.size_bytes(key))
+        rows = self._rows(buffer.address, self.layout.sets.rows_bytes(key))
         label = f"stream{key.layer}.{key.chunk}"
         self._receive(label, key, buffer, rows, tiles)
         if home is None:
             for infeed in self._infeeds(label, key, turn):
                 builder.infeed(infeed)
         else:
-            kept = self._rows(self.layout.stay[key], self.layout.sets.size_bytes(key))
+            kept = self._rows(self.layout.stay[key], self.layout.sets.rows_bytes(key))
             op = RingProduce(tiles=0, read=kept, to=tiles, wait=wait, layer=key.layer)
             builder.write(f"{label}.send", {home: op})
             builder.send(home, tiles)

@@ -17,8 +17,9 @@ from tilesim.tiled.topology import Topology
 
 @dataclass(frozen=True)
 class TileTask:
-    """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make)``, which
-    sees to it that the array that ``make`` makes is in wide memory, and returns how far behind the first of them.
+    """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make,
+    multiple)``, which sees to it that the array that ``make`` makes is in wide memory, at a ``multiple`` of so many
+    bytes, and returns how far behind the first of them.
 
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
     -1 upwards); with ``by_row`` each of them raises the flag. Several pixels may stand ``side_by_side`` in the lanes if
@@ -34,7 +35,7 @@ class TileTask:
     input_type: ElementType
     output_type: ElementType
     outputs: range
-    keep: Callable[[str, Callable[[], NDArray[Any]]], int]
+    keep: Callable[[str, Callable[[], NDArray[Any]], int], int]
     step: int = 1
     by_row: bool = False
     side_by_side: bool = False
@@ -79,7 +80,7 @@ class TileTask:
         return replace(self, constants=constants)
 
 
-def nowhere(part: str, _make: Callable[[], NDArray[Any]]) -> int:
+def nowhere(part: str, _make: Callable[[], NDArray[Any]], _multiple: int) -> int:
     """A ``keep`` for tasks without parameters."""
     raise AssertionError(f"there is no place for {part}")
 

@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+
+import numpy as np
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
-from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
@@ -100,15 +103,22 @@ def _joint_residency(needs: Sequence[Needs], policy: CachePolicy, budget: int) -
 
 
 def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) -> tuple[list[dict[SetKey, int]], int]:
-    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first."""
+    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first. A set
+    begins in the row in which the one before it ends, if the same tiles load both, and with the same bytes.
+    """
+    row_bytes = needs[0].topology.wide_memory.row_bytes
     ends = [0] * needs[0].topology.tiles
-    kept = [(number, key, d.holders) for number, own in enumerate(decisions) for key, d in own.items() if d.cached]
+    kept = [(number, key, d) for number, own in enumerate(decisions) for key, d in own.items() if d.cached]
     stay: list[dict[SetKey, int]] = [{} for _ in needs]
-    for number, key, holders in sorted(kept, key=lambda resident: -len(resident[2])):
-        address = stay[number][key] = max(ends[tile] for tile in holders)
+    loaded: object = None
+    for number, key, decision in sorted(kept, key=lambda resident: -len(resident[2].holders)):
+        sets, holders = needs[number].sets, decision.holders
+        before, loaded = loaded, (number, sets.alike(key)) if decision.resident else None
+        end = max(ends[tile] for tile in holders)
+        place = stay[number][key] = sets.place(key, end) if loaded and loaded == before else padded(end, row_bytes)
         for tile in holders:
-            ends[tile] = address + needs[number].sets.size_bytes(key)
-    return stay, max(ends)
+            ends[tile] = place + (sets.size_bytes(key) if loaded else sets.rows_bytes(key))
+    return stay, padded(max(ends), row_bytes)
 
 
 def _stream_bytes(needs: Needs) -> int:
@@ -156,7 +166,7 @@ def _too_large(needs: Needs, size: int) -> CapacityError:
             f"{needs.topology.name}: {format_bytes(wide.size_bytes - needs.free_bytes)} are needed with the reserve, "
             f"of {format_bytes(wide.size_bytes)}"
         )
-    key = max(needs.uses, key=needs.sets.size_bytes)
+    key = max(needs.uses, key=needs.sets.rows_bytes)
     return CapacityError(
         f"{needs.network}: parameters of layer {key.title} must fit the wide memory of {needs.topology.name}: "
         f"{format_bytes(size)} are needed at once, {format_bytes(needs.free_bytes)} of "
@@ -186,23 +196,48 @@ def _layout(
         stay={key: first + place for key, place in stay.items()},
         buffers=streaming,
         stream=range(address, wide.size_bytes),
-        sources=_sources(needs, [*stay, *streaming]),
+        sources=_sources(needs, stay, [*stay, *streaming]),
     )
 
 
-def _sources(needs: Needs, keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRange, ...]]:
-    """Everything in data memory: what stays, then what doesn't, in the order in which it is loaded or used. Source: US
-    2025/0265455 [0051]-[0053].
+def _sources(needs: Needs, stay: Mapping[SetKey, int], keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRange, ...]]:
+    """Everything in data memory: what stays, then what doesn't, in the order in which it is loaded or used. Of sets
+    that share rows the first has the bytes of all, as they move together. Source: US 2025/0265455 [0051]-[0053].
     """
+    row_bytes = needs.topology.wide_memory.row_bytes
     ranges: dict[SetKey, tuple[DataRange, ...]] = {}
     address = 0
-    for key in dict.fromkeys(keys):
+    for run in _in_rows(keys, stay, row_bytes):
         own = []
-        for tiles, data in needs.sets.variants(key):
+        for tiles, data in _joined(needs.sets, run, stay, row_bytes):
             own.append(DataRange(tiles, address, data))
             address += data.size
-        ranges[key] = tuple(own)
+        ranges |= dict.fromkeys(run, ()) | {run[0]: tuple(own)}
     return ranges
+
+
+def _in_rows(keys: Iterable[SetKey], stay: Mapping[SetKey, int], row_bytes: int) -> list[list[SetKey]]:
+    """Sets that share rows together; each run begins with a row."""
+    runs: list[list[SetKey]] = []
+    for key in dict.fromkeys(keys):
+        if stay.get(key, 0) % row_bytes:
+            runs[-1].append(key)
+        else:
+            runs.append([key])
+    return runs
+
+
+def _joined(
+    sets: ParameterSets, run: Sequence[SetKey], stay: Mapping[SetKey, int], row_bytes: int
+) -> Iterator[tuple[int, Bytes]]:
+    """The bytes of a run of sets, whole rows, with the tiles in which they are the same."""
+    first = stay.get(run[0], 0)
+    places = [stay.get(key, 0) - first for key in run]
+    for variants in zip(*map(sets.variants, run), strict=True):
+        whole = np.zeros(padded(places[-1] + sets.size_bytes(run[-1]), row_bytes), np.uint8)
+        for place, (_, data) in zip(places, variants, strict=True):
+            whole[place : place + data.size] = data
+        yield variants[0][0], whole
 
 
 def least_bytes(sets: ParameterSets, uses: Uses) -> int:
@@ -210,7 +245,7 @@ def least_bytes(sets: ParameterSets, uses: Uses) -> int:
     live: dict[int, int] = {}
     for key, rounds in uses.items():
         for now in rounds:
-            live[now] = live.get(now, 0) + sets.size_bytes(key)
+            live[now] = live.get(now, 0) + sets.rows_bytes(key)
     return max(live.values(), default=0)
 
 
@@ -219,7 +254,7 @@ def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int) -> int:
     any two that follow each other, if that leaves half of the memory to what stays.
     """
     least = least_bytes(sets, uses)
-    sizes = [sets.size_bytes(key) for key in _by_use(uses, uses)]
+    sizes = [sets.rows_bytes(key) for key in _by_use(uses, uses)]
     two = max((a + b for a, b in pairwise(sizes)), default=0)
     return two if least <= two <= free_bytes // 2 else least
 
@@ -231,7 +266,7 @@ def stream_buffers(
     at once: more would fill the ring consumers' buffers and hold the instruction bus.
     """
     streaming = _by_use(uses, keys)
-    sizes = {key: sets.size_bytes(key) for key in streaming}
+    sizes = {key: sets.rows_bytes(key) for key in streaming}
     addresses = _round(sizes, uses, streaming, len(region)) or _fitted(sizes, uses, streaming, len(region), row_bytes)
     buffers: dict[SetKey, StreamBuffer] = {}
     ready = 0

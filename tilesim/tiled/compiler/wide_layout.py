@@ -40,6 +40,7 @@ class DataRange:
 @dataclass(frozen=True)
 class WideLayout:
     """The places of everything of one network, alike in all tiles but for sets that only their home tile keeps.
+    ``sources`` has what stands in data memory; of sets that share rows it is all with the first.
 
     ``stay`` are the addresses of the sets that stay, ``buffers`` the places of those that stream through the bytes
     ``stream``; a set with a home tile has both.
@@ -57,7 +58,7 @@ class WideLayout:
     @property
     def transient_bytes(self) -> int:
         """Bytes of a tile that come and go: staging rows, and what streams through at most."""
-        ends = [self.buffers[key].address + self.sets.size_bytes(key) for key in self.buffers]
+        ends = [self.buffers[key].address + self.sets.rows_bytes(key) for key in self.buffers]
         staged = sum(staging.bytes for staging in self.staging.values())
         return staged + max(ends, default=self.stream.start) - self.stream.start
 

@@ -90,6 +90,7 @@ class Memories:
         self.wide = Memory(f"chip.tile{tile}.wide", topology.wide_memory.size_bytes)
         self.word_bytes = topology.narrow_memory.word_bytes
         self.row_bytes = topology.wide_memory.row_bytes
+        self.sums_bytes = 4 * topology.tile.lanes
         self.wide_port = Port(topology.wide_memory.ports)
         self.narrow_read = Port(1)
         self.narrow_write = Port(1)

@@ -10,7 +10,7 @@ from tilesim.tiled.stepped.memory import Bytes, Memories
 from tilesim.tiled.stepped.ttu import Iteration, walk
 
 Place = tuple[str, int]
-"""A memory and the number of a word (narrow) or row (wide) in it."""
+"""A memory and the number of a word (narrow), or of what sums of all lanes take (wide), in it."""
 
 
 class Operands:
@@ -53,10 +53,19 @@ class Operands:
         op = self._op
         if op.sums_out is None:
             return frozenset(self._words_read(group))
-        row_bytes = self._memories.row_bytes
-        addresses = [self._address(op.weights, group, step) for step in self.steps] if op.weights else []
-        addresses += [group.address(op.sums_in)] if op.sums_in else []
-        return frozenset(("wide", address // row_bytes) for address in addresses)
+        return frozenset(("wide", place) for place in self._sums_read(group))
+
+    def _sums_read(self, group: Iteration) -> Iterator[int]:
+        op, unit = self._op, self._memories.sums_bytes
+        if op.sums_in:
+            yield group.address(op.sums_in) // unit
+        lanes = op.nest.loops[-1].bound
+        width = lanes * self._inputs_per_cycle if op.operation is Operation.CONVOLUTION else lanes
+        if op.weights is None:
+            return
+        for step in self.steps:
+            first = self._address(op.weights, group, step)
+            yield from range(first // unit, (first + width - 1) // unit + 1)
 
     def _words_read(self, group: Iteration) -> Iterator[Place]:
         word_bytes, size = self._memories.word_bytes, self._input_bytes(self.lanes(group))

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.activation_unit import ActivationUnit
 from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, TileContext
@@ -65,7 +65,7 @@ class TensorControl(Engine):
         self._operands = Operands(op, self.memories, self.tile.topology.tile.inputs_per_cycle)
         self._watch = Watch(op.wait)
         self._cycles_per_step = cycles_per_step(op)
-        self._unit = ActivationUnit(op, self.memories.row_bytes)
+        self._unit = ActivationUnit(op, self.memories.row_bytes, self.tile.topology.tile.lanes)
         self._results: deque[Result] = deque()
         self._group: ResultGroup | None = None
         self._next_group()
@@ -94,6 +94,13 @@ class TensorControl(Engine):
         if not self.kind:
             self._take_reads()
         self.kind = self.reason(self.kind, bool(self._results) and not self._writes)
+
+    @property
+    def _unit_bytes(self) -> int:
+        """Results are written in words, or in as many bytes as there are lanes for them, if these are fewer."""
+        tile = self.tile.topology.tile
+        lanes = tile.lanes if self.op.operation is Operation.CONVOLUTION else tile.vector_bytes
+        return min(lanes, self.memories.word_bytes)
 
     @property
     def _write_port(self) -> Port:
@@ -128,12 +135,12 @@ class TensorControl(Engine):
 
     def _read_extra(self, group: ResultGroup) -> None:
         what, address = group.extras.popleft()
-        row = self.memories.wide.read(address, self.memories.row_bytes)
         group.started = True
         if what == "sums":
-            group.sums_in = row[: 4 * group.lanes].view(np.int32)
+            sums = self.memories.wide.read(address, self.memories.sums_bytes)
+            group.sums_in = sums[: 4 * group.lanes].view(np.int32)
         else:
-            self._unit.load(row)
+            self._unit.load(self.memories.wide.read(address, self.memories.row_bytes))
 
     def advance(self) -> str:
         if self._writes:
@@ -182,12 +189,12 @@ class TensorControl(Engine):
             sums = sums + group.sums_in
         if op.sums_out:
             row = sums.astype(np.int32).view(np.uint8)
-            row_bytes = self.memories.row_bytes
-            return self._result(outer, outer.address(op.sums_out), row, (row_bytes, row_bytes), "wide")
+            sums_bytes = self.memories.sums_bytes
+            return self._result(outer, outer.address(op.sums_out), row, (sums_bytes, sums_bytes), "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
         word_bytes = self.memories.word_bytes
-        words = np.zeros(-(-group.lanes // word_bytes) * word_bytes, np.uint8)
+        words = np.zeros(-(-group.lanes // self._unit_bytes) * self._unit_bytes, np.uint8)
         words[: group.lanes] = data
         apart = dict(op.output.strides).get(op.nest.loops[-1].name, word_bytes)
         return self._result(outer, outer.address(op.output), words, (word_bytes, apart), "narrow")

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.core.port import Port
 from tilesim.sim.pipe.course import Slot
+from tilesim.tiled.isa.model.accesses import result_unit_bytes
 from tilesim.tiled.isa.model.fields import Engine, MemoryName
+from tilesim.tiled.isa.model.instructions import Operation
 from tilesim.tiled.isa.model.sheet import CLIENTS, RANKS, PortName
 from tilesim.tiled.topology import Topology
 
@@ -51,6 +53,8 @@ class TileMemories:
         self.word_bytes = topology.narrow_memory.word_bytes
         self.row_bytes = topology.wide_memory.row_bytes
         self.beat_bytes = self.word_bytes // topology.mesh_beats
+
+        self.register_bytes = topology.tile.register_bytes
         self.narrow = Memory(f"{name}.narrow_memory", topology.narrow_memory.size_bytes, samples)
         self.wide = Memory(f"{name}.wide_memory", topology.wide_memory.size_bytes, samples)
         self.ports = {
@@ -70,6 +74,10 @@ class TileMemories:
         if memory == MemoryName.WIDE:
             return OperandPort(self.wide, slot, self.row_bytes, self.word_bytes, self.beat_bytes)
         return OperandPort(self.narrow, slot, self.word_bytes, self.word_bytes, self.beat_bytes)
+
+    def result_bytes(self, operation: Operation) -> int:
+        """The least of narrow memory that a result group of the operation writes."""
+        return result_unit_bytes(self.topology, operation)
 
     def _port(self, name: str, capacity: int, port: PortName) -> Port:
         return Port(name, capacity, len(CLIENTS[port]))

@@ -137,10 +137,10 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (CONSUME, {"write": stream(1984, 2, 64)}, "inside the wide memory of 2048 bytes, but ends at 2112"),
         (FEED, {"address": 960}, "address must stay inside the data memory of 1024 bytes, not 0x3c0 to 0x440"),
         (CONV, {"input": at(2, y=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
-        (CONV, {"output": at(512, y=18)}, "output must move by a multiple of 4 bytes (one word) in the loop y"),
-        (CONV, {"output": at(0, lane=6)}, "output must move by a multiple of 4 bytes (one word) in the loop lane, not"),
+        (CONV, {"output": at(512, y=18)}, "output must move by a multiple of 4 bytes (one write) in the loop y"),
+        (CONV, {"output": at(0, lane=6)}, "output must move by a multiple of 4 bytes (one write) in the loop lane"),
         (CONV, {"output": at(0, y=4, lane=512)}, "narrow memory of 1024 bytes, but ends at 1552"),
-        (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one row), not at 0x20"),
+        (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one register), not at 0x20"),
         (CONSUME, {"write": stream(0, 2, 32)}, "by a multiple of 64 bytes (one row) in the loop r, not by 32"),
         (IN, {"write": stream(1, 4, 4)}, "write must begin at a multiple of 4 bytes (one word)"),
         (CONV, {"weights": at(0, zi=32)}, "weights must not cross the end of a row of 64 bytes"),
@@ -197,6 +197,23 @@ def test_a_broken_rule_is_named(instruction: Any, changes: dict[str, Any], fault
     sentences = faults(program(replace(instruction, **changes)))
     assert any(fault in sentence for sentence in sentences), sentences
     assert all(sentence.startswith(f"run[0] {instruction.mnemonic}: ") for sentence in sentences)
+
+
+def test_parameters_in_larger_rows_keep_to_what_a_register_holds() -> None:
+    """16 lanes: registers of 64 bytes, rows of 256; those of two registers are not read at once."""
+    chip = CHIP.model_copy(update={"wide_memory": WideMemory(size_bytes=2048, row_bytes=256)})
+    assert not faults(replace(program(replace(CONV, parameters=at(192))), topology=chip))
+    [sentence] = faults(replace(program(replace(CONV, parameters=at(196))), topology=chip))
+    assert sentence.endswith("must not cross the end of a part of a row of 64 bytes within one operand of 64 bytes")
+
+
+def test_results_of_less_than_a_word_may_stand_at_any_multiple_of_them() -> None:
+    """Two bytes a cycle: a word's second half may be written, a byte behind it not."""
+    chip = CHIP.model_copy(update={"tile": Tile(lanes=16, inputs_per_cycle=4, vector_bytes=2)})
+    half = replace(VECTOR, nest=nest(y=4, zi=2, lane=2), output=at(514, y=6))
+    assert not faults(replace(program(half), topology=chip))
+    [sentence] = faults(replace(program(replace(half, output=at(513, y=6))), topology=chip))
+    assert sentence == "run[0] tensorop: output must begin at a multiple of 2 bytes (one write), not at 0x201"
 
 
 def test_eight_loops_are_accepted_and_nine_are_not() -> None:

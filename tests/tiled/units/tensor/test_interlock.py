@@ -86,6 +86,29 @@ def test_outputs_are_read_back_when_their_last_word_is_written(steps: int, words
     assert bench.unit("tile0.mac_array")["stall:hazard"] == 4 * words
 
 
+@pytest.mark.parametrize("row", [256, 1024])
+def test_sums_that_share_a_row_are_no_hazard_but_their_own_are(row: int) -> None:
+    """Sums of 64 lanes are 256 bytes: each group adds to its own, beside those of the one before it."""
+    chip = chip_of(wide_memory={"row_bytes": row})
+    apart = sums(4, 9, sums_in=at(SUMS, x=256), sums_out=at(SUMS, x=256))
+    bench = Bench(chip)
+    assert bench.cycles(apart) == 4 * (1 + 9) + 3 + 1
+    assert "stall:hazard" not in bench.unit("tile0.mac_array")
+    assert Bench(chip).cycles(sums(4, 9)) == 4 * (9 + 2)
+
+
+def test_weights_are_compared_as_far_as_they_reach() -> None:
+    """From half of a register's bytes on they reach into what the group before writes."""
+    chip = chip_of(wide_memory={"row_bytes": 1024})
+    reads = sums(2, 9, weights=at(SUMS - 128), sums_in=None)
+    bench = Bench(chip)
+    bench.cycles(reads)
+    assert bench.unit("tile0.mac_array")["stall:hazard"] == 1
+    bench = Bench(chip)
+    bench.cycles(replace(reads, weights=at(SUMS - 256)))
+    assert "stall:hazard" not in bench.unit("tile0.mac_array")
+
+
 def test_in_place_is_no_hazard() -> None:
     """Each group reads just what it then writes itself."""
     bench = Bench()

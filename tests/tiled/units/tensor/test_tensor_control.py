@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -78,6 +79,46 @@ def test_two_operands_are_read_one_after_the_other() -> None:
     assert cycles(op) == 50 * 2 + 1
 
 
+def largest(vector: int, **changes: Any) -> TensorOp:
+    """Of single bytes: a copy of 24 of them, ``vector`` a group."""
+    op = TensorOp(
+        tiles=1,
+        operation=Operation.MAXIMUM,
+        nest=nest(x=24 // vector, lane=vector),
+        input=at(0, x=vector),
+        output=at(0x2000, x=vector),
+        clamp=(7, 7),
+    )
+    return replace(op, **changes)
+
+
+@pytest.mark.parametrize(("word", "vector"), [(4, 1), (4, 2), (4, 4), (8, 4), (16, 4)])
+def test_a_group_of_less_than_a_word_is_written_in_a_cycle_and_leaves_the_rest_of_it_alone(
+    word: int, vector: int
+) -> None:
+    """Every other group's place is left out."""
+    chip = chip_of(tile={"vector_bytes": vector}, narrow_memory={"word_bytes": word})
+    assert Bench(chip).cycles(largest(vector)) == 24 // vector + 1
+    bench = Bench(chip)
+    assert bench.cycles(largest(vector, nest=nest(x=3, lane=vector), output=at(0x2000, x=2 * vector))) == 3 + 1
+    written = [7] * vector + [0] * vector
+    assert bench.narrow()[0, 0x2000 : 0x2000 + 6 * vector].tolist() == 3 * written
+
+
+def test_a_group_with_fewer_lanes_than_it_could_have_ends_what_it_writes_in_zeros() -> None:
+    bench = Bench(chip_of(tile={"vector_bytes": 2}))
+    bench.narrow()[...] = 9
+    bench.cycles(largest(2, nest=nest(x=1, lane=1)))
+    assert bench.narrow()[0, 0x2000:0x2004].tolist() == [7, 0, 9, 9]
+
+
+def test_a_group_that_reads_another_part_of_the_word_that_is_written_waits_for_it() -> None:
+    """The interlock compares words: groups of a step and a write take s + w cycles each."""
+    chip = chip_of(tile={"vector_bytes": 2})
+    op = largest(2, nest=nest(x=4, lane=2), input=at(0x2002), output=at(0x2000))
+    assert Bench(chip).cycles(op) == 4 * (1 + 1)
+
+
 @pytest.mark.parametrize(("ports", "extra"), [(1, 1), (2, 0)])
 def test_a_row_of_partial_sums_in_costs_a_wide_read_a_group(ports: int, extra: int) -> None:
     op = convolution(sums_in=at(SUMS, x=ROW), parameters=None)
@@ -106,6 +147,25 @@ def test_parameters_are_read_again_only_when_their_rows_change() -> None:
     alternating = replace(kept, nest=nest(x=4, zb=3, zi=20, lane=LANES))
     assert cycles(kept) == 12 * 20 + 3 * 3 + WORDS
     assert cycles(alternating) == 12 * 20 + 3 * 12 + WORDS
+
+
+@pytest.mark.parametrize(("row", "reads"), [(256, (3, 3, 3, 3)), (512, (2, 2, 2, 2)), (1024, (1, 2, 2, 1))])
+def test_parameters_that_share_rows_are_read_with_fewer_reads(row: int, reads: tuple[int, ...]) -> None:
+    """Bias, multiplier and shift of 64 lanes are 256 bytes each, block behind block: some straddle larger rows."""
+    op = convolution(1, 20, 4, weights=at(0), parameters=at(0x40000, zb=3 * 256))
+    assert cycles(op, wide_memory={"row_bytes": row}) == 4 * 20 + sum(reads) + WORDS
+
+
+def test_what_the_lanes_get_does_not_depend_on_the_rows() -> None:
+    results = []
+    for row in (256, 512, 2048):
+        bench = Bench(chip_of(wide_memory={"row_bytes": row}), seed=4)
+        bench.randomise()
+        values = bench.random.integers(-9, 9, (2, 3, LANES)).astype(np.int32) + np.array([[0], [1 << 30], [-9]])
+        bench.wide()[0, 0x40000 : 0x40000 + values.size * 4] = values.astype(np.int32).view(np.uint8).reshape(-1)
+        bench.cycles(convolution(2, 5, 2, weights=at(0, zb=2048, zi=ROW)))
+        results.append(bench.narrow()[0, 0x10000 : 0x10000 + 4 * LANES].copy())
+    assert all((result == results[0]).all() and result.any() for result in results)
 
 
 def test_a_dma_row_costs_the_tensorop_exactly_one_cycle() -> None:

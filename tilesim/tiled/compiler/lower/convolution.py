@@ -23,7 +23,7 @@ from tilesim.tiled.compiler.lower.depthwise_lanes import (
     side_by_side,
     window_of,
 )
-from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
+from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_values
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
@@ -64,9 +64,9 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     if groups is not None:
         return [_in_all_lanes(task, op, costs, groups)]
     weights, channels = task.constants[0], len(task.outputs)
-    vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
-    height, width, _ = weights.shape
-    block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
+    tile, source, target = task.topology.tile, task.inputs[0], task.output
+    vector, (height, width, _) = tile.vector_bytes, weights.shape
+    block = channel_block(padded(channels, vector) // vector, tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
     nest = NestWriter(
         [
@@ -78,7 +78,12 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
             Level(
                 "cb",
                 padded(channels, vector) // block,
-                {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
+                {
+                    "input": block,
+                    "weights": height * width * block,
+                    "parameters": 3 * tile.register_bytes,
+                    "output": block,
+                },
             ),
             Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
             Level(
@@ -173,7 +178,9 @@ def _windows(
             Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
-            Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
+            Level(
+                "zb", blocks, {"weights": height * kernel_row, "parameters": 3 * tile.register_bytes, "output": lanes}
+            ),
             Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
             Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
             Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
@@ -200,11 +207,13 @@ def _weighted(
     block: int,
     make_weights: Callable[[], NDArray[Any]],
 ) -> TensorOp:
-    """A tensorop with its weights, and parameter rows for each ``block`` of channels, in wide memory."""
-    weights = task.keep("weights", make_weights)
+    """A tensorop with its weights, and parameters for each ``block`` of channels, in wide memory."""
+    tile = task.topology.tile
+    weights = task.keep("weights", make_weights, tile.operand_bytes)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_rows(task.constants[1], op.multiplier, op.shift, block, task.row_bytes),
+        lambda: requantisation_values(task.constants[1], op.multiplier, op.shift, block, tile.lanes),
+        tile.operand_bytes,
     )
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),

@@ -85,7 +85,8 @@ class LaneCosts:
         window = self.window
         down, across = window.kernel
         reloads = 3 * -(-window.words // (self.topology.tile.lanes // self.word))
-        return window.rows * (window.words * window.columns * down * across + reloads)
+        parts = window.words * (self.word // self.topology.tile.vector_bytes)
+        return window.rows * (parts * window.columns * down * across + reloads)
 
     @property
     def word(self) -> int:
@@ -99,19 +100,22 @@ class LaneCosts:
         return window.words * window.kernel[0] * window.reach(pixels) * self.step_bytes(pixels)
 
     def words_a_row(self, pixels: int) -> int:
-        """Words of channels whose parameters share wide rows: a divisor of all, so that no row is half used."""
-        most = self.topology.wide_memory.row_bytes // (LANE_BYTES * pixels * self.word)
+        """Words of channels whose parameters share registers: a divisor of all, so that none is half used."""
+        most = self.topology.tile.lanes // (pixels * self.word)
         return max(n for n in range(1, max(1, min(most, self.window.words)) + 1) if self.window.words % n == 0)
 
 
 def best_groups(costs: LaneCosts) -> PixelGroups | None:
     """The groups with the fewest cycles, by estimate; None if the depthwise operation needs no more."""
-    tile, wide = costs.topology.tile, costs.topology.wide_memory
-    if not tile.inputs_per_cycle == tile.vector_bytes == costs.word:
+    tile = costs.topology.tile
+    if tile.inputs_per_cycle != costs.word:
         return None
-    most = min(tile.lanes, wide.row_bytes // LANE_BYTES) // costs.word
-    room = wide.size_bytes // WIDE_SHARE
-    ways = [way for way in PixelGroups.all(costs.window.columns, most) if costs.weight_bytes(way.pixels) <= room]
+    room = costs.topology.wide_memory.size_bytes // WIDE_SHARE
+    ways = [
+        way
+        for way in PixelGroups.all(costs.window.columns, tile.lanes // costs.word)
+        if costs.weight_bytes(way.pixels) <= room
+    ]
     best = min(ways, key=lambda way: (costs.cycles(way), way.pixels), default=None)
     return best if best is not None and costs.cycles(best) < costs.by_bytes else None
 
@@ -142,7 +146,7 @@ def nest_of(task: TileTask, costs: LaneCosts, groups: PixelGroups) -> NestWriter
                 {
                     "input": share * word,
                     "weights": share * each,
-                    "parameters": 3 * task.row_bytes,
+                    "parameters": 3 * task.topology.tile.register_bytes,
                     "output": share * word,
                 },
             ),

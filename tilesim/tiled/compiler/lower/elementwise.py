@@ -13,6 +13,7 @@ from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.compiler.traits import TileTraits, no_constants
 from tilesim.tiled.isa.checks.values import RANGES
+from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
@@ -32,7 +33,8 @@ def lower_table(task: TileTask, op: Table) -> list[TensorOp]:
     first, left = target.rows.start, target.columns.start
     nest = _words(task, target.rows, target.columns, {"input": source, "output": target})
     lookup = task.tensorop(Operation.TABLE, nest, source.at(first, left), target.at(first, left))
-    table = nest.reference("parameters", task.keep("parameters", lambda: op.entries))
+    place = task.keep("parameters", lambda: op.entries, min(TABLE_BYTES, task.row_bytes))
+    table = nest.reference("parameters", place)
     return [replace(lookup, parameters=table, clamp=RANGES[task.output_type])]
 
 

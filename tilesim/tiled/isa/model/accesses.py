@@ -40,22 +40,38 @@ TABLE_BYTES = 256
 def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
     """What the words of the sheet mean in bytes, for an operation on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
-    broadcast = operation is Operation.CONVOLUTION
-    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, operation, lanes)
+    operand = tile.inputs_per_cycle if operation is Operation.CONVOLUTION else tile.vector_bytes
+    written = result_unit_bytes(topology, operation)
+    return _sizes_bytes(word, row, tile.register_bytes, operand, written, operation, lanes)
+
+
+def result_unit_bytes(topology: Topology, operation: Operation) -> int:
+    """The least that a result group writes: a word, the last one of several ended by zeros; or what the operation's
+    lanes make, if that is less, as the narrow write port takes a word with some of its bytes masked.
+
+    Source: assumption, for the mask.
+    """
+    tile = topology.tile
+    lanes = tile.lanes if operation is Operation.CONVOLUTION else tile.vector_bytes
+    return min(topology.narrow_memory.word_bytes, lanes)
 
 
 @lru_cache(maxsize=1 << 12)
-def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes: int) -> Mapping[str, int]:
+def _sizes_bytes(
+    word: int, row: int, register: int, operand: int, written: int, operation: Operation, lanes: int
+) -> Mapping[str, int]:
     broadcast = operation is Operation.CONVOLUTION
     return {
         "byte": 1,
         "word": word,
         "row": row,
+        "register": register,
         "lane": LANE_BYTES,
-        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * row + LANE_BYTES * lanes,
+        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * register + LANE_BYTES * lanes,
         "operand": operand,
         "weights": lanes * operand if broadcast else operand,
-        "results": -(-lanes // word) * word,
+        "write": written,
+        "results": -(-lanes // written) * written,
     }
 
 
@@ -81,7 +97,7 @@ class Access:
 def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
     """Every stream of addresses of ``instruction``."""
     if isinstance(instruction, TensorOp):
-        yield from _of_tensorop(instruction, topology.narrow_memory.word_bytes)
+        yield from _of_tensorop(instruction, result_unit_bytes(topology, instruction.operation))
         return
     for operand in operands(instruction, topology):
         traversal: Traversal = getattr(instruction, operand.field)
@@ -89,7 +105,7 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
         yield Access(operand, traversal.nest, traversal.reference, moving)
 
 
-def _of_tensorop(op: TensorOp, word_bytes: int) -> Iterator[Access]:
+def _of_tensorop(op: TensorOp, written_bytes: int) -> Iterator[Access]:
     # The lanes all go in one cycle, so that their loop moves no address but those of the words that come of them.
     issued = frozenset(loop.name for loop in op.nest.loops[:-1])
     for operand in op.row.operands:
@@ -97,7 +113,7 @@ def _of_tensorop(op: TensorOp, word_bytes: int) -> Iterator[Access]:
         if reference is not None:
             moving = issued.difference(op.reduce) if operand.once_a_group else issued
             access = Access(operand, op.nest, reference, moving, op.operation)
-            yield _by_word(access, word_bytes) if moves_by_lane(op, reference) else access
+            yield _by_word(access, written_bytes) if moves_by_lane(op, reference) else access
 
 
 def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
@@ -106,13 +122,15 @@ def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
     return any(stride and loop in lanes for loop, stride in reference.strides)
 
 
-def _by_word(access: Access, word_bytes: int) -> Access:
+def _by_word(access: Access, written_bytes: int) -> Access:
     """Results whose words lie apart: the loop of the lanes becomes one of words."""
     *outer, lanes = access.nest.loops
-    nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound // word_bytes))), access.nest.alternate)
+    nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound // written_bytes))), access.nest.alternate)
     if nest.alternate is not None:
-        nest = replace(nest, alternate=Alternate(nest.alternate.loop, -(-nest.alternate.limit // word_bytes)))
-    return replace(access, operand=replace(access.operand, size="word"), nest=nest, moving=access.moving | {lanes.name})
+        nest = replace(nest, alternate=Alternate(nest.alternate.loop, -(-nest.alternate.limit // written_bytes)))
+    return replace(
+        access, operand=replace(access.operand, size="write"), nest=nest, moving=access.moving | {lanes.name}
+    )
 
 
 def access_faults(access: Access, topology: Topology) -> Iterator[str]:
@@ -121,11 +139,19 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
     yield from _outside(access, topology)
     if not access.operand.in_one_row:
         return
-    row_bytes = topology.wide_memory.row_bytes
+    within, what = _within(access, topology)
     sized = partial(_row_part_bytes, access, topology)
-    if straddles(access.nest, access.reference, access.moving, sized, row_bytes):
+    if straddles(access.nest, access.reference, access.moving, sized, within):
         most = max(sized(domain.innermost) for domain in domains(access.nest))
-        yield f"{access.field} must not cross the end of a row of {row_bytes} bytes within one operand of {most} bytes"
+        yield f"{access.field} must not cross the end of {what} of {within} bytes within one operand of {most} bytes"
+
+
+def _within(access: Access, topology: Topology) -> tuple[int, str]:
+    """Of what one access to wide memory must lie in one: bytes, and its name."""
+    register_bytes, row_bytes = topology.tile.register_bytes, topology.wide_memory.row_bytes
+    if access.field == "parameters" and access.operation is not Operation.TABLE and register_bytes < row_bytes:
+        return register_bytes, "a part of a row"
+    return row_bytes, "a row"
 
 
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:

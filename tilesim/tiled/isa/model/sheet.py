@@ -46,7 +46,8 @@ class Operand:
     multiple of the ``unit``, an access ``size`` big (the unit, if none is given): words for what
     :func:`~tilesim.tiled.isa.model.accesses.sizes_bytes` knows. ``loops``: the most loops of its traversal, if it has
     one of its own; of a tensorop's, ``once_a_group``: whether it moves once a result group, ``in_one_row``: whether one
-    access to wide memory must deliver it (of the parameters each of the three rows, or each whole row of a table).
+    access to wide memory must deliver it (of the parameters what each of the three registers gets, or each whole row of
+    a table).
     """
 
     field: str
@@ -120,9 +121,9 @@ SHEET: Mapping[str, SheetRow] = {
             Operand("input_b", NARROW, rank=2, unit="operand"),
             Operand("weights", WIDE, rank=8, unit="byte", size="weights", in_one_row=True),
             Operand("parameters", WIDE, rank=7, unit="lane", size="parameters", once_a_group=True, in_one_row=True),
-            Operand("sums_in", WIDE, rank=7, unit="row", once_a_group=True),
-            Operand("sums_out", WIDE, rank=6, unit="row", writes=True, once_a_group=True),
-            Operand("output", NARROW, rank=2, unit="word", size="results", writes=True, once_a_group=True),
+            Operand("sums_in", WIDE, rank=7, unit="register", once_a_group=True),
+            Operand("sums_out", WIDE, rank=6, unit="register", writes=True, once_a_group=True),
+            Operand("output", NARROW, rank=2, unit="write", size="results", writes=True, once_a_group=True),
         ),
     ),
     "ring_consume": SheetRow(

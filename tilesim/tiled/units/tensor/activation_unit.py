@@ -1,11 +1,15 @@
 """The activation unit: int32 sums become the integers of the next layer.
 
-Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes or the
-instruction ends; element-wise and pooling layers carry theirs in the instruction. A table of 256 bytes, one for all
-lanes, is kept likewise.
+Bias, multiplier and shift of the lanes follow one another in wide memory, as many bytes apart as 4 bytes for each of
+``tile.lanes`` take: a row each, or several in a row that is larger. They stay in three registers of that size until
+their address leaves those bytes or the instruction ends; element-wise and pooling layers carry theirs in the
+instruction. A table of 256 bytes, one for all lanes, is kept likewise, with the rest of its row.
 
-Timing: none of its own; the three rows cost three wide reads when they change, a table as many as it has rows. Source:
-US 19/025,090 [0028], [0050]; the rows are an assumption, the table is from the Edge TPU as reported by others.
+Timing: none of its own; the registers cost a wide read for each row that some of them come from when they change: three
+where each fills a row, one or two in larger rows, depending on where these end. A table costs as many as it has rows.
+Weights have no register: each step reads their row anew, whether or not the one before it has read the same. Source: US
+19/025,090 [0028], [0050]; where the parameters stand and how often they are read are assumptions, the table is from the
+Edge TPU as reported by others.
 """
 
 from __future__ import annotations
@@ -21,7 +25,8 @@ from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import AddressStream, Operands
 from tilesim.tiled.units.tensor.operations import ARITHMETIC, Sums, saturated, scaled
 
-PARAMETER_ROWS = 3
+REGISTERS = 3
+"""Bias, multiplier and shift of the lanes."""
 
 
 def operations(op: TensorOp, results: int) -> Actions:
@@ -42,15 +47,16 @@ class ActivationUnit:
             return self._looked_up(operands, sums, slice(first, end))
         if operands.parameters is None:
             return saturated(op, scaled(op, sums))
-        return saturated(op, self._by_rows(op, operands.parameters, operands.lane_bound, sums, slice(first, end)))
+        return saturated(op, self._by_registers(op, operands.parameters, operands.lane_bound, sums, slice(first, end)))
 
-    def rows(self, op: TensorOp) -> int:
-        """How many rows are read when they change."""
-        return -(-TABLE_BYTES // self._memories.row_bytes) if op.operation is Operation.TABLE else PARAMETER_ROWS
-
-    def row(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
-        """The first of the rows that hold the parameters at ``address``."""
-        return address - address % self._memories.row_bytes
+    def reads(self, op: TensorOp, addresses: NDArray[np.int64]) -> NDArray[np.int64]:
+        """How many rows are read before each of the groups whose parameters stand at ``addresses``."""
+        row, register = self._memories.row_bytes, self._memories.register_bytes
+        unit, size = (row, TABLE_BYTES) if op.operation is Operation.TABLE else (register, REGISTERS * register)
+        starts = addresses - addresses % unit
+        reads: NDArray[np.int64] = (starts + size - 1) // row + 1 - starts // row
+        reads[1:][starts[1:] == starts[:-1]] = 0
+        return reads
 
     def _looked_up(self, operands: Operands, values: Sums, groups: slice) -> NDArray[np.uint8]:
         assert operands.parameters is not None
@@ -59,10 +65,10 @@ class ActivationUnit:
         samples = np.arange(len(tables))[:, None, None]
         return np.asarray(tables[samples, which[:, None], values & 0xFF])
 
-    def _by_rows(self, op: TensorOp, parameters: AddressStream, lanes: int, sums: Sums, groups: slice) -> Sums:
+    def _by_registers(self, op: TensorOp, parameters: AddressStream, lanes: int, sums: Sums, groups: slice) -> Sums:
         addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
-        rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
-        values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)
+        places = addresses[:, None] + np.arange(REGISTERS) * self._memories.register_bytes
+        values = self._memories.wide.operands(places, 4 * lanes).view(np.int32)
         if len(values) == 1 and len(addresses) == 1:
             bias, multiplier, shift = values[0, 0]
             return requantise(op.rule, sums + bias, multiplier, shift)

@@ -131,11 +131,7 @@ class Decoder:
         count = operands.count
         extras = np.zeros(count, np.int64)
         if operands.parameters is not None:
-            activation = ActivationUnit(memories)
-            rows = activation.row(operands.parameters.groups)
-            extras[0] = 1
-            np.not_equal(rows[1:], rows[:-1], out=extras[1:], casting="unsafe")
-            extras *= activation.rows(op)
+            extras += ActivationUnit(memories).reads(op, operands.parameters.groups)
         if op.sums_in is not None:
             extras += 1
         lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes

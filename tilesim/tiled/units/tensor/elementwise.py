@@ -39,7 +39,7 @@ class Elementwise:
     op: TensorOp
     grid: GroupGrid
     order: tuple[int, ...]
-    word_bytes: int
+    result_bytes: int
     moved: dict[str, Moved]
     spans: OperandSpans
     scaler: Scaler | None
@@ -71,7 +71,7 @@ class Elementwise:
     def _place(self, box: Box) -> Views:
         bounds = [box[k][1] - box[k][0] for k in self.order]
         output = self.moved["output"]
-        width = -(-self.grid.lanes // self.word_bytes) * self.word_bytes
+        width = -(-self.grid.lanes // self.result_bytes) * self.result_bytes
         strides = [output.groups[k] for k in self.order]
         inputs = tuple(
             self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
@@ -92,14 +92,15 @@ def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Ele
     names = ("input", "input_b", "parameters", "output")
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}
     grid = GroupGrid.of(groups, steps, operands.lane_bound, [])
-    width = -(-grid.lanes // memories.word_bytes) * memories.word_bytes
+    result_bytes = memories.result_bytes(op.operation)
+    width = -(-grid.lanes // result_bytes) * result_bytes
     spans = _spans(grid, moved, width)
     if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
         return None
     if "parameters" in moved and any(moved["parameters"].groups):
         return None
     order = tuple(sorted(range(len(groups)), key=lambda k: -abs(moved["output"].groups[k])))
-    return Elementwise(op, grid, order, memories.word_bytes, moved, spans, _scaler(op, operands.steps))
+    return Elementwise(op, grid, order, result_bytes, moved, spans, _scaler(op, operands.steps))
 
 
 def _is_regular(op: TensorOp) -> bool:

@@ -1,9 +1,10 @@
 """The tensor control's interlock: a result group never reads what one before it has yet to write.
 
-The words (narrow) and rows (wide) that a group would read are compared with those of the groups that are in the output
-FIFO or on their way to it. If one of them is among those, the group's first read waits until the last such group has
-been written: it may be in the cycle after that group's last write. Groups further back than the FIFO is deep have been
-written anyway, and what a later group writes is no hazard, for all groups write after they have read, in order.
+The words (narrow) and registers' bytes (wide: sums of all lanes, a row or a part of one) that a group would read are
+compared with those of the groups that are in the output FIFO or on their way to it. If one of them is among those, the
+group's first read waits until the last such group has been written: it may be in the cycle after that group's last
+write. Groups further back than the FIFO is deep have been written anyway, and what a later group writes is no hazard,
+for all groups write after they have read, in order.
 
 Timing: groups of s steps, each of which reads the row of sums that the one before it writes, take s + 2 cycles each on
 one wide port, s + 1 on two; groups of s steps that read outputs of w words likewise take s + w. Source: US 19/025,090
@@ -25,17 +26,19 @@ READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"
 
 
 def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
-    """For each group, the last one before it that writes a word or row that it reads; -1: none does; None: for none."""
+    """For each group, the last one before it that writes some of what it reads; -1: none does; None: for none."""
     last: Indices | None = None
     for written, read in READ_AND_WRITTEN.items():
-        unit_bytes = memories.word_bytes if written == "output" else memories.row_bytes
+        unit_bytes = memories.word_bytes if written == "output" else memories.register_bytes
         for name in read:
-            if not operands.may_meet(name, written, unit_bytes):
+            inputs = memories.topology.tile.inputs_per_cycle
+            read_bytes = operands.weight_bytes(inputs) if name == "weights" else 1  # the others lie in one unit
+            if not operands.may_meet(name, written, unit_bytes, read_bytes):
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            stride = operands.word_stride_bytes if written == "output" else None
-            writers = _last_writers(stream, write, widths, unit_bytes, stride or unit_bytes)
+            stride = (operands.word_stride_bytes if written == "output" else None) or unit_bytes
+            writers = _last_writers(stream, read_bytes, _sorted_writes(write, widths, unit_bytes, stride), unit_bytes)
             last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
@@ -50,12 +53,12 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
-    """``widths``: the bytes that each group writes from its address on, in units ``stride`` bytes apart."""
-    groups = len(write.groups)
+def _last_writers(read: AddressStream, read_bytes: int, writes: Indices, unit_bytes: int) -> Indices:
+    """``writes``: see :func:`_sorted_writes`; a group reads ``read_bytes`` in each step."""
+    groups = len(read.groups)
     last = np.full(groups, -1, np.int64)
-    writes = _sorted_writes(write, widths, unit_bytes, stride)
-    for step in np.unique(read.steps):
+    places = [*range(0, read_bytes, unit_bytes), read_bytes - 1]
+    for step in np.unique(np.add.outer(read.steps, places)):
         units = (read.groups + step) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
         same = (before >= 0) & (writes[before] // groups == units)
@@ -64,7 +67,9 @@ def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, un
 
 
 def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
-    """Every (word or row, group that writes it) as one number, sorted."""
+    """Every (unit, group that writes it) as one number, sorted. ``widths``: the bytes that each group writes from its
+    address on, in units ``stride`` bytes apart.
+    """
     groups = len(write.groups)
     units = -(-widths // unit_bytes)
     group = np.repeat(np.arange(groups), units)

@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.isa.model.loops import Indices, addresses, without
 
 Addresses: TypeAlias = Callable[[Nest, Reference], Indices]
@@ -99,15 +99,20 @@ class Operands:
         grid[(slice(None),) * at + (-1,)] = alternate.limit
         return grid.reshape(-1)
 
-    def may_meet(self, read: str, written: str, unit_bytes: int) -> bool:
-        """Whether there are both operands, and some words or rows of ``unit_bytes`` lie between the first and the last
-        of either, so that one may be read and written.
+    def weight_bytes(self, inputs: int) -> int:
+        """What all lanes take of the weights in a step; those of a convolution take ``inputs`` bytes each."""
+        return self.lane_bound * (inputs if self._op.operation is Operation.CONVOLUTION else 1)
+
+    def may_meet(self, read: str, written: str, unit_bytes: int, read_bytes: int = 1) -> bool:
+        """Whether there are both operands, and some units of so many bytes lie between the first and the last of
+        either, so that one may be read and written; a read takes ``read_bytes``.
         """
         sources: tuple[Reference | None, ...] = (getattr(self._op, read), getattr(self._op, written))
         if sources[0] is None or sources[1] is None:
             return False
         groups, steps = self.group_nest.loops, self.step_nest.loops
         (low, high), (first, last) = (_ends(sources[0], (*groups, *steps)), _ends(sources[1], groups))
+        high += read_bytes - 1
         behind = self._last_word(unit_bytes) if written == "output" else 0
         last, first = last + max(0, behind), first + min(0, behind)
         return low // unit_bytes <= last // unit_bytes and high // unit_bytes >= first // unit_bytes

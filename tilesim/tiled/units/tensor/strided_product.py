@@ -23,7 +23,7 @@ from tilesim.arithmetic.requantise import requantise
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.activation_unit import PARAMETER_ROWS
+from tilesim.tiled.units.tensor.activation_unit import REGISTERS
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated
 from tilesim.tiled.units.tensor.weight_cache import (
@@ -185,11 +185,11 @@ class StridedProduct:
         moved = self.moved.get("parameters")
         if moved is None:
             return None
-        shape = (PARAMETER_ROWS, *self.grid.column_bounds, self.grid.lanes)
-        strides = (self.memories.row_bytes, *self.grid.of_columns(moved.groups), 4)
+        shape = (REGISTERS, *self.grid.column_bounds, self.grid.lanes)
+        strides = (self.memories.register_bytes, *self.grid.of_columns(moved.groups), 4)
         view: NDArray[np.int32] = StridedView(moved.base, shape, strides, INT32).view(wide)[0]
-        rows = view.reshape(PARAMETER_ROWS, -1)
-        return rows[:, : self.columns].copy()  # the memory may hold something else when they serve again
+        registers = view.reshape(REGISTERS, -1)
+        return registers[:, : self.columns].copy()  # the memory may hold something else when they serve again
 
     def _place(self, box: Box) -> ProductViews:
         grid = self.grid
@@ -217,9 +217,9 @@ class StridedProduct:
     def _output(self, box: Box, rows: tuple[int, ...], columns: Range) -> StridedView:
         moved, grid = self.moved["output"], self.grid
         base, strides, bounds = moved.first(box), grid.of_rows(moved.groups), grid.blocks_in(box)
-        word, blocks = self.memories.word_bytes, grid.of_columns(moved.groups)
+        unit, blocks = self.memories.result_bytes(self.op.operation), grid.of_columns(moved.groups)
         if contiguous(bounds, blocks, grid.lanes):
-            count = -(-(columns[1] - columns[0]) // word) * word
+            count = -(-(columns[1] - columns[0]) // unit) * unit
             return StridedView(base, (*rows, count), (*strides, 1), BYTE)
         return StridedView(base, (*rows, *bounds, grid.lanes), (*strides, *blocks, 1), BYTE)
 
@@ -275,8 +275,8 @@ def _ranges(grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: Til
     spans = [(weights.base, extent((*bounds, *grid.step_bounds), strides, grid.lanes * inputs))]
     if "parameters" in moved:
         parameters = moved["parameters"]
-        last_row = (PARAMETER_ROWS - 1) * memories.row_bytes
-        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last_row + 4 * grid.lanes)))
+        last = (REGISTERS - 1) * memories.register_bytes
+        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last + 4 * grid.lanes)))
     return joined([(base + low, base + end) for base, (low, end) in spans])
 
 
@@ -292,16 +292,18 @@ def _is_regular(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], columns:
         return False
     if {"sums_in", "sums_out"} & moved.keys() and columns != grid.columns:
         return False
-    return "output" not in moved or _output_is_regular(grid, moved["output"], columns, memories.word_bytes)
+    return "output" not in moved or _output_is_regular(
+        grid, moved["output"], columns, memories.result_bytes(op.operation)
+    )
 
 
 def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> OperandSpans:
     """All bytes that are addressed."""
-    lanes, word = grid.lanes, memories.word_bytes
+    lanes, unit = grid.lanes, memories.result_bytes(op.operation)
     widths = {
         "input": inputs if op.operation is Operation.CONVOLUTION else lanes, "weights": lanes * inputs,
-        "parameters": (PARAMETER_ROWS - 1) * memories.row_bytes + 4 * lanes, "sums_in": 4 * lanes,
-        "sums_out": 4 * lanes, "output": -(-lanes // word) * word,
+        "parameters": (REGISTERS - 1) * memories.register_bytes + 4 * lanes, "sums_in": 4 * lanes,
+        "sums_out": 4 * lanes, "output": -(-lanes // unit) * unit,
     }  # fmt: skip
     by_step = ("input", "weights")
     return OperandSpans.of({name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()})
@@ -313,15 +315,15 @@ def _is_sparse(grid: GroupGrid, moved: Moved) -> bool:
     return end - low > SPARSE * prod(bounds) * grid.columns
 
 
-def _output_is_regular(grid: GroupGrid, moved: Moved, columns: int, word_bytes: int) -> bool:
-    """Lanes fill their words, but for the last ones, what is left out is at the end, and none meet."""
-    if prod(grid.column_bounds) > 1 and grid.lanes % word_bytes:
+def _output_is_regular(grid: GroupGrid, moved: Moved, columns: int, unit_bytes: int) -> bool:
+    """Lanes fill what is written of words, but for the last ones, what is left out is at the end, and none meet."""
+    if prod(grid.column_bounds) > 1 and grid.lanes % unit_bytes:
         return False
     if contiguous(grid.column_bounds, grid.of_columns(moved.groups), grid.lanes):
-        return apart(grid.row_bounds, grid.of_rows(moved.groups), -(-columns // word_bytes) * word_bytes)
+        return apart(grid.row_bounds, grid.of_rows(moved.groups), -(-columns // unit_bytes) * unit_bytes)
     if columns != grid.columns:
         return False
-    return apart(grid.bounds, moved.groups, -(-grid.lanes // word_bytes) * word_bytes)
+    return apart(grid.bounds, moved.groups, -(-grid.lanes // unit_bytes) * unit_bytes)
 
 
 @cache

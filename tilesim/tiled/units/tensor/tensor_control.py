@@ -54,14 +54,16 @@ class LayerShare:
 class TensorControl(TileEngine[TensorOp]):
     """Issues a reduction step a cycle, queues finished result groups, and writes them as narrow words, one a cycle.
 
-    Timing: unloaded, G groups of s steps and w output words, with parameter rows changing p times, take
-    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
+    Timing: unloaded, G groups of s steps and w output words, with parameters changing p times, take
+    G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1, where larger
+    rows let fewer reads than 3 do: see :mod:`~tilesim.tiled.units.tensor.activation_unit`; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
     partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
     waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
-    that run are written; the last word of a group ends in zeros. What a group reads and one before it writes: see
-    :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth
-    is an assumption.
+    that run are written; the last word of a group ends in zeros. Where lanes make less than a word, as those of
+    ``tile.vector_bytes`` may, a group writes that part of one, in a cycle (w = 1). What a group reads and one before it
+    writes: see :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output
+    FIFO's depth and writes of parts of words, which need a mask of their bytes, are assumptions.
     """
 
     def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, decoder: Decoder) -> None:
@@ -163,15 +165,11 @@ class TensorControl(TileEngine[TensorOp]):
         data = self._activation.finish(op, operands, sums, first, end)
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
-            at = operands.output.groups[first:end][chosen]
-            self._write(at, data[:, chosen, :count], operands.word_stride_bytes)
-
-    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8], stride_bytes: int | None) -> None:
-        word_bytes = self.tile.memories.word_bytes
-        padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % word_bytes)))
-        words = padded.reshape(*data.shape[:2], -1, word_bytes)
-        at = addresses[:, None] + np.arange(words.shape[2]) * (stride_bytes or word_bytes)
-        self.tile.memories.narrow.write_words(at, words)
+            unit_bytes = self.tile.memories.result_bytes(op.operation)
+            words = _in_words(data[:, chosen, :count], unit_bytes)
+            stride = operands.word_stride_bytes or unit_bytes
+            at = operands.output.groups[first:end][chosen][:, None] + np.arange(words.shape[2]) * stride
+            self.tile.memories.narrow.write_words(at, words)
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
@@ -185,3 +183,9 @@ class TensorControl(TileEngine[TensorOp]):
         """The MAC array has waited until now."""
         now = self.tile.clock.cycle
         self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
+
+
+def _in_words(data: NDArray[np.uint8], unit_bytes: int) -> NDArray[np.uint8]:
+    """Bytes (samples, groups, lanes) as words, or parts of one, of so many bytes, the last ended by zeros."""
+    padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
+    return padded.reshape(*data.shape[:2], -1, unit_bytes)
