@@ -70,7 +70,7 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     word_bytes = topology.narrow_memory.word_bytes
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
-    plan = plan_operators(network, word_bytes)
+    plan = plan_operators(network, word_bytes, absorbs=wishes.mixed)
     return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 
