@@ -101,6 +101,7 @@ class Halo:
     def _columns_from(self, from_west: bool, above: bool | None) -> None:
         columns, side = self.map.columns, COLUMNS_FROM[from_west]
         corners, fills, receives, sends = {}, {}, {}, {}
+        by_line = self.builder.mixed and above is None  # at the border, too: so tiles count alike
         bands = [self._band(i, above) for i in range(len(self.map.rows.own))]
         places = range(len(columns.own))
         edges = [(columns.border(j, from_west), columns.received(j, from_west)) for j in places]
@@ -109,8 +110,8 @@ class Halo:
             (inside, outside), (border, coming) = bands[i], edges[j]
             if columns.need[j]:
                 corners[tile] = self._fill(tile, side, outside, hull((border, coming)))
-            fills[tile] = self._fill(tile, side, inside, border)
-            receives[tile] = self._receive(tile, side, inside, coming, by_line=self.builder.mixed and above is None)
+            fills[tile] = self._fill(tile, side, inside, border, by_line)
+            receives[tile] = self._receive(tile, side, inside, coming, by_line=by_line)
         insides, outsides = ([band[k] for band in bands] for k in (0, 1))
         name = side if above is None else f"{side}.{ROWS_FROM[above]}"
         self._put(f"{name}.corner", corners, outsides)
@@ -161,10 +162,10 @@ class Halo:
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
             yield self.builder.count(tile, ARRIVAL_FLAGS[side])
 
-    def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
+    def _fill(self, tile: int, side: Side, rows: range, columns: range, by_line: bool = False) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
             return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
-        return self._receive(tile, side, rows, columns, self.zero_point)
+        return self._receive(tile, side, rows, columns, self.zero_point, by_line)
 
     @cached_property
     def _read(self) -> dict[int, set[Side]]:

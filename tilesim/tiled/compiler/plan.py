@@ -79,7 +79,8 @@ def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> tuple[list[Piec
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
     steps = [lowered(builder, sets, call, most_bytes) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
-    return steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
+    uses, cycles = _uses(steps, sets), _issue_cycles(steps)
+    return steps, Needs(name, builder.topology, sets, uses, cycles, staging, roomy=builder.mixed)
 
 
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:
