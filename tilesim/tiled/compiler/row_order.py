@@ -17,8 +17,10 @@ from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
-TENSOROP_CYCLES = 32
-"""About what one more tensorop costs: its results leave before the next one begins. Assumption."""
+LAST_WORDS = 4
+"""Words that come sideways for the last line of a map with which it pays to begin with other lines, though that takes
+one more tensorop. Assumption.
+"""
 
 
 @dataclass(frozen=True)
@@ -47,8 +49,8 @@ def comes_by_line(builder: ProgramBuilder, name: str) -> bool:
 
 def row_order(builder: ProgramBuilder, call: LayerCall) -> RowOrder:
     """Upwards if the rows that come from above are the last to come: a neighbour made them last. Or the way in which
-    the lines are made, but for the rows that need such: these come last, if what they would wait for is longer than a
-    tensorop more.
+    the lines are made, but for the rows that need such: these come last, if they would wait for more than
+    :data:`LAST_WORDS`.
     """
     if not row_by_row(call):
         return RowOrder(1)
@@ -62,7 +64,7 @@ def row_order(builder: ProgramBuilder, call: LayerCall) -> RowOrder:
     late, count = _late(builder, call, read, made, along), len(made.rows.blocks[0])
     if comes_by_line(builder, name) or not late:
         return RowOrder(along, min(late, count - 1))
-    hidden = count > late + 2 and not made.rows.exchanges and _last_words(builder, read) > TENSOROP_CYCLES
+    hidden = count > late + 2 and not made.rows.exchanges and _last_words(builder, read) > LAST_WORDS
     return RowOrder(along, late) if hidden else RowOrder(-along)
 
 
