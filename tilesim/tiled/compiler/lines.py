@@ -16,6 +16,8 @@ from tilesim.tiled.isa.model.sheet import SHEET
 OPERANDS = tuple(operand.field for operand in SHEET["tensorop"].operands)
 MOST_SEGMENTS = 8
 """In how many pieces a part comes at most, and is read: each costs an infeed and a tensorop. Assumption."""
+FEWEST_LINES = 4
+"""A part of fewer comes whole: there is hardly a row for which some of them do. Assumption."""
 
 
 @dataclass(frozen=True)
@@ -37,6 +39,8 @@ class LineArrivals:
 
 def segment_lines(part: MapPart, row_bytes: int) -> int:
     """As many lines of a part as fill whole wide rows, so that what is cut there needs no more rows; all if none do."""
+    if len(part.rows) < FEWEST_LINES:
+        return len(part.rows)
     unit = row_bytes // gcd(part.line_bytes, row_bytes)
     return min(len(part.rows), unit * -(-len(part.rows) // (unit * MOST_SEGMENTS)))
 
