@@ -120,7 +120,8 @@ def line_waits(builder: ProgramBuilder, call: LayerCall, tile: int, places: tupl
     block, window = call.part(builder.placement.maps[call.makes], tile).block_rows, _window(builder, call)
     needs = [window.reads(range(block[place], block[place] + 1)) for place in places]
     for name in dict.fromkeys(call.reads.values()):
-        wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
+        at = builder.placement.maps[name].arrangement.sides(tile)
+        wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
         counts: dict[Flag, list[int]] = {}
         for arrival in builder.lines.get(name, {}).get(tile, ()):
             if arrival.flag in wanted:
