@@ -75,6 +75,8 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
     builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
+    if builder.mixed:
+        stream.precede({piece.key for pieces in steps[:1] for own in pieces.values() for piece in own})
     _feed(builder, wide, 0)
     for number, (call, pieces) in enumerate(zip(builder.partition.calls, steps, strict=True), 1):
         stream.advance()

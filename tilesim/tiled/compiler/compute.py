@@ -11,11 +11,13 @@ from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
+from tilesim.tiled.compiler.lines import sliced
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
+from tilesim.tiled.compiler.row_order import RowOrder, line_waits, row_by_row, row_order, row_runs
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Watcher
@@ -24,10 +26,13 @@ from tilesim.tiled.isa.model.instructions import TensorOp
 
 @dataclass(frozen=True)
 class Piece:
-    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any."""
+    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any; and the
+    places of the rows of a tile's block that it makes, if it is the first to do.
+    """
 
     op: TensorOp
     key: SetKey
+    rows: tuple[int, ...] = ()
 
     def based(self, address: int) -> TensorOp:
         """The tensorop, its parameters at ``address``."""
@@ -53,16 +58,17 @@ def lowered(
     ``most_bytes`` if its outputs can be made in several runs. Several pixels may stand ``side_by_side`` in the lanes.
     """
     node = call.node
-    builder.steps[call.makes] = step = _step(builder, call)
+    order = row_order(builder, call)
+    builder.steps[call.makes] = order.step
     map_ = builder.placement.maps[call.makes]
-    by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
+    by_row = row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
     traits = traits_of(node)
     pieces: Pieces = {}
     known: dict[object, list[Piece]] = {}
     made = map_.columns.own if call.group else map_.columns.blocks
     alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
-        task = replace(_task(builder, call, tile, step), side_by_side=side_by_side and alike)
+        task = replace(_task(builder, call, tile, order.step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in known:
             pieces[tile] = known[likeness]
@@ -73,9 +79,23 @@ def lowered(
             key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
-            pieces.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
+            for op in traits.lower(mine, node.operator):
+                pieces.setdefault(tile, []).extend(_cut(builder, call, tile, Piece(op, key), order, len(runs), chunk))
         known[likeness] = pieces[tile]
     return pieces
+
+
+def _cut(
+    builder: ProgramBuilder, call: LayerCall, tile: int, piece: Piece, order: RowOrder, chunks: int, chunk: int
+) -> Iterator[Piece]:
+    """The tensorops that make the rows of a tile's block, in their order: one if the channels come in chunks."""
+    count = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
+    if chunks > 1 or not row_by_row(call):
+        yield replace(piece, rows=() if chunk else tuple(RowOrder(order.step).rows(count)))
+        return
+    for rounds in row_runs(builder, call, tile, order, piece.op):
+        rows = RowOrder(order.step).rows(count)[rounds.start : rounds.stop]
+        yield replace(piece, op=sliced(piece.op, rounds), rows=tuple(rows))
 
 
 def _likeness(task: TileTask, node: Node) -> object:
@@ -109,7 +129,8 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     name = call.makes
     if name not in builder.completions:
         builder.release(name)
-    waits = {tile: _waits(builder, call, tile) for tile in pieces}
+    by_line = builder.mixed and row_by_row(call)
+    waits = {} if by_line else {tile: _waits(builder, call, tile) for tile in pieces}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
     first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
     rounds = max(len(own) for own in pieces.values())
@@ -118,13 +139,16 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     for k in range(rounds):
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
+        if by_line:
+            waits = {tile: tuple(line_waits(builder, call, tile, piece.rows)) for tile, piece in kth.items()}
         ops = {
-            tile: _placed(builder, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
+            tile: _placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
+            for tile, piece in kth.items()
         }
         label = call.label if rounds == 1 else f"{call.label}.{k}"
         labels |= _written(builder, label, ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
-    made = {tile: _completion(builder, call, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
+    made = {tile: _completion(builder, call, tile, own) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
     builder.tensorops.append(
         Counter({tile: builder.raised[tile, Flag.AVDATA] for tile in range(builder.topology.tiles)})
@@ -167,19 +191,6 @@ def _placed(
     return known[kind]
 
 
-def _row_by_row(call: LayerCall) -> bool:
-    return traits_of(call.node).row_by_row and call.group is None
-
-
-def _step(builder: ProgramBuilder, call: LayerCall) -> int:
-    """Upwards if the rows that come from above are the last to come: a neighbour made them last."""
-    if not _row_by_row(call):
-        return 1
-    read = call.reads[builder.plan.activations(call.node)[0].index]
-    comes = builder.placement.maps[read].rows.exchanges
-    return -1 if comes and builder.steps.get(read, 1) == 1 else 1
-
-
 def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
     node = call.node
     tensors = builder.plan.activations(node)
@@ -202,10 +213,11 @@ def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> Til
     )
 
 
-def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, ops: list[TensorOp]) -> Completion:
-    rows = call.part(builder.placement.maps[call.makes], tile).block_rows[:: builder.steps[call.makes]]
-    by_row = len(ops) == 1 and ops[0].produce != ops[0].nest.loops[0].name
-    return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows if by_row else range(0))
+def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, pieces: list[Piece]) -> Completion:
+    block = call.part(builder.placement.maps[call.makes], tile).block_rows
+    by_row = all(piece.op.produce != piece.op.nest.loops[0].name for piece in pieces)
+    rows = [block[place] for piece in pieces for place in piece.rows] if by_row else ()
+    return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows)
 
 
 def _waits(builder: ProgramBuilder, call: LayerCall, tile: int) -> tuple[Watcher, ...]:
@@ -222,7 +234,7 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
     if made is not None and made.flag is not Flag.AVDATA:
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
-    by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
+    by_rows = row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
     at = builder.placement.maps[name].arrangement.sides(tile)
     wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -11,11 +11,12 @@ import numpy as np
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.fusion import LayerCall
+from tilesim.tiled.compiler.lines import LineArrivals, by_segment, earliest
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
-from tilesim.tiled.compiler.rows import block
+from tilesim.tiled.compiler.rows import block, each_row
 from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, increments, raised_flag
 from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN
 
@@ -88,8 +89,8 @@ class Halo:
                 width = columns.own[j] if rows.exchanges else columns.need[j]
                 fills[tile] = self._fill(tile, side, rows.border(i, above), width)
             receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
-        self._put(f"{side}.border", fills)
-        self._put(f"{side}.receive", receives)
+        self._put(f"{side}.border", fills, [rows.border(i, above) for i in range(len(rows.own))])
+        self._put(f"{side}.receive", receives, [rows.received(i, above) for i in range(len(rows.own))])
         for tile, i, j in self._places:
             leaving = rows.sent(i, not above)
             waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
@@ -104,6 +105,7 @@ class Halo:
     def _columns_from(self, from_west: bool, above: bool | None) -> None:
         columns, side = self.map.columns, COLUMNS_FROM[from_west]
         corners, fills, receives, sends = {}, {}, {}, {}
+        by_line = self.builder.mixed and above is None  # at the border, too: so tiles count alike
         bands = [self._band(i, above) for i in range(len(self.map.rows.own))]
         places = range(len(columns.own))
         edges = [(columns.border(j, from_west), columns.received(j, from_west)) for j in places]
@@ -112,17 +114,22 @@ class Halo:
             (inside, outside), (border, coming) = bands[i], edges[j]
             if columns.need[j]:
                 corners[tile] = self._fill(tile, side, outside, hull((border, coming)))
-            fills[tile] = self._fill(tile, side, inside, border)
-            receives[tile] = self._receive(tile, side, inside, coming)
+            fills[tile] = self._fill(tile, side, inside, border, by_line)
+            receives[tile] = self._receive(tile, side, inside, coming, by_line=by_line)
+        insides, outsides = ([band[k] for band in bands] for k in (0, 1))
         name = side if above is None else f"{side}.{ROWS_FROM[above]}"
-        self._put(f"{name}.corner", corners)
-        self._put(f"{name}.border", fills)
-        self._put(f"{name}.receive", receives)
+        self._put(f"{name}.corner", corners, outsides)
+        self._put(f"{name}.border", fills, insides)
+        self._put(f"{name}.receive", receives, insides)
         for tile, i, j in self._places:
             inside, leaving = bands[i][0], all_leaving[j]
             if inside and leaving:
-                waits = [*self._band_made(tile, inside, above), *self._passed_on(tile, side, columns, j, leaving)]
-                sends[tile] = self._send(tile, side, inside, leaving, waits)
+                passed = self._passed_on(tile, side, columns, j, leaving)
+                if self.builder.mixed and above is None:
+                    sends[tile] = self._send_lines(tile, side, inside, leaving, list(passed))
+                else:
+                    waits = [*self._band_made(tile, inside, above), *passed]
+                    sends[tile] = self._send(tile, side, inside, leaving, waits)
         self._put(f"{name}.send", sends)
 
     def _band(self, i: int, above: bool | None) -> tuple[range, range]:
@@ -159,10 +166,10 @@ class Halo:
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
             yield self.builder.count(tile, ARRIVAL_FLAGS[self._at(tile, side)])
 
-    def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
+    def _fill(self, tile: int, side: Side, rows: range, columns: range, by_line: bool = False) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
             return None  # nobody there would wait for it, nor therefore the next band, which comes to the same place
-        return self._receive(tile, side, rows, columns, self.zero_point)
+        return self._receive(tile, side, rows, columns, self.zero_point, by_line)
 
     @cached_property
     def _read(self) -> dict[int, set[Side]]:
@@ -176,18 +183,22 @@ class Halo:
                     sides.setdefault(tile, set()).update(sides_read(self.builder, self.name, call, tile))
         return sides
 
-    def _receive(self, tile: int, side: Side, rows: range, columns: range, fill: int | None = None) -> MeshIn | None:
-        """Words from the neighbour, or ``fill``."""
+    def _receive(
+        self, tile: int, side: Side, rows: range, columns: range, fill: int | None = None, by_line: bool = False
+    ) -> MeshIn | None:
+        """Words from the neighbour, or ``fill``; with ``by_line`` each line raises the flag."""
         if not rows or not columns:
             return None
         target = self._words(tile, rows, columns)
+        if by_line and len(rows) > 1 and len(target.nest.loops) == 1:
+            target = each_row(target)
         return MeshIn(
             tiles=0,
             side=self._at(tile, side),
             write=target,
             fill=fill,
             wait=(*self.builder.free(self.name, tile), *self._not_overwritten(tile, target)),
-            produce=target.nest.loops[0].name,
+            produce=target.nest.loops[by_line and len(rows) > 1 and len(target.nest.loops) > 1].name,
             layer=self.layer,
         )
 
@@ -215,15 +226,38 @@ class Halo:
             tiles=0, side=self._at(tile, OPPOSITE[side]), read=source, wait=tuple(wait), produce=last, layer=self.layer
         )
 
+    def _send_lines(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
+        """Own lines, as they are made or come over the ring."""
+        made = self.builder.completions[self.name].get(tile)
+        if made is None:
+            return self._send(tile, side, rows, columns, wait)
+        source, counts = self._words(tile, rows, columns), [made.row(row) for row in rows]
+        source, rounds = by_segment(source, counts)
+        outer, strict = source.nest.loops[0].name, self.builder.topology.tile.strict_compare
+        waits = (*earliest(made.flag, rounds, strict, outer), *wait)
+        return MeshOut(
+            tiles=0, side=self._at(tile, OPPOSITE[side]), read=source, wait=waits, produce=outer, layer=self.layer
+        )
+
     def _words(self, tile: int, rows: range, columns: range) -> Traversal:
         part, word_bytes = self.map.part(tile), self.builder.topology.narrow_memory.word_bytes
         words = len(columns) * part.pixel_bytes // word_bytes
         return block(part.at(rows[0], columns[0]), len(rows), rows.step * part.row_bytes, words, word_bytes)
 
-    def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None]) -> None:
+    def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None], lines: Sequence[range] = ()) -> None:
+        """Append some instructions; what they receive are ``lines`` of the map, by the tile's row of the grid."""
         present = {tile: op for tile, op in ops.items() if op is not None}
         self.builder.write(f"{self.name}.{what}", present)
         self.builder.use(self.name, present.values())
+        for tile, op in present.items() if lines else ():
+            self._note_lines(tile, op, lines[self.map.place(tile)[0]])
+
+    def _note_lines(self, tile: int, op: MeshIn | MeshOut, lines: range) -> None:
+        """Remember when each of some lines has come."""
+        flag, rises = raised_flag(op), increments(op)
+        first = self.builder.raised[tile, flag] - rises + 1
+        arrival = LineArrivals(flag, lines, first, by_line=rises > 1)
+        self.builder.lines.setdefault(self.name, {}).setdefault(tile, []).append(arrival)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

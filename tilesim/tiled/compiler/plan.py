@@ -92,7 +92,7 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     word_bytes = topology.narrow_memory.word_bytes
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
-    plan = plan_operators(network, word_bytes)
+    plan = plan_operators(network, word_bytes, absorbs=wishes.mixed)
     builders = [ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))]
     for snake in Arrangement.snakes(topology.grid) if wishes.mixed else ():
         if is_long(plan, snake):
@@ -106,7 +106,8 @@ def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
     steps = [lowered(builder, sets, call, most_bytes, side_by_side=side_by_side) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
-    return steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
+    uses, cycles = _uses(steps, sets), _issue_cycles(steps)
+    return steps, Needs(name, builder.topology, sets, uses, cycles, staging, roomy=builder.mixed)
 
 
 def _uses(steps: list[Pieces], sets: ParameterSets) -> dict[SetKey, range]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Mapping
+from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
+from tilesim.tiled.compiler.lines import LineArrivals, line_counts
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
@@ -22,21 +23,26 @@ from tilesim.tiled.topology import Topology
 @dataclass(frozen=True)
 class Completion:
     """How a tile's part of a map is known to be made: ``flag`` has counted to ``count``; if ``order`` is not empty,
-    each of its rows has raised it by one, in that order. ``words``: where it was written to, if it came over the ring.
+    each of its rows has raised it by one, in that order, or to its own of ``counts``. ``words``: where it was written
+    to, if it came over the ring.
     """
 
     flag: Flag
     count: int
-    order: range = range(0)
+    order: Sequence[int] = range(0)
     words: Traversal | None = None
+    counts: tuple[int, ...] = ()
 
     def row(self, row: int) -> int:
         """The count when a row is made."""
-        return self.count - len(self.order) + self.order.index(row) + 1 if self.order else self.count
+        if not self.order:
+            return self.count
+        place = self.order.index(row)
+        return self.counts[place] if self.counts else self.count - len(self.order) + place + 1
 
     def rows(self, rows: range) -> int:
         """The count when all of some rows are made."""
-        return max(self.row(rows[0]), self.row(rows[-1]))
+        return max(self.row(row) for row in rows)
 
 
 @dataclass(frozen=True)
@@ -76,8 +82,9 @@ class ProgramBuilder:
     ``completions`` and ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops
     of each tile have waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k calls; ``users`` holds
     the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards
-    (-1); ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that have passed
-    each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
+    (-1); ``lines`` what comes of a map from where, line by line, ``reached`` how far the tensorops of each tile have
+    waited for such; ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that have
+    passed each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
     """
 
     topology: Topology
@@ -93,6 +100,8 @@ class ProgramBuilder:
     awaited: set[tuple[int, Watcher]] = field(default_factory=set)
     users: dict[str, set[Engine]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
+    reached: Counter[tuple[int, Flag]] = field(default_factory=Counter)
+    lines: dict[str, dict[int, list[LineArrivals]]] = field(default_factory=dict)
     pieces: list[TensorPiece] = field(default_factory=list)
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
     tails: Counter[int] = field(default_factory=Counter)
@@ -109,6 +118,11 @@ class ProgramBuilder:
         stays = 2 * size <= chip.wide_memories_bytes
         beside = HOME_CYCLES if stays else chip.wide_memory.row_bytes // chip.data_memory.bytes_per_cycle - 1
         return beside + chip.ring_row_cycles
+
+    @property
+    def mixed(self) -> bool:
+        """Whether layers wait for lines, and maps come and are made in the order that suits them."""
+        return self.partition.wishes.mixed
 
     @property
     def run(self) -> tuple[isa.Instruction, ...]:
@@ -221,12 +235,16 @@ class ProgramBuilder:
         self.rest.append(isa.TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
         self.rest.append(isa.ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
 
-    def note_unpacked(self, name: str, ops: Mapping[int, isa.WideToNarrow]) -> None:
-        """Remember that a map has come over the ring."""
-        flag = Flag.WIDE_TO_NARROW
+    def note_unpacked(self, name: str, ops: Mapping[int, isa.WideToNarrow], by_line: bool = False) -> None:
+        """Remember that a map has come over the ring; if ``by_line``, when each of its lines has."""
+        flag, row_bytes, parts = Flag.WIDE_TO_NARROW, self.topology.wide_memory.row_bytes, self.placement.maps[name]
         self.completions[name] = {
             tile: Completion(flag, self.raised[tile, flag], words=op.write) for tile, op in ops.items()
         }
+        for tile, op in ops.items() if by_line else ():
+            made, part = self.completions[name][tile], parts.part(tile)
+            counts = line_counts(part, row_bytes, made.count - isa.increments(op))
+            self.completions[name][tile] = replace(made, order=part.rows, counts=counts)
 
     def note(self, name: str, tensor: Tensor, after: Mapping[int, str]) -> None:
         """Remember that a tensor, and whatever shares its bytes, stands in its map after some instructions."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -38,6 +38,13 @@ class ParameterStream:
     def advance(self) -> None:
         """Append the transfers of what may come before the next round."""
         while self._left and self._left[0][1].ready <= self.round:
+            self._send(*self._left.pop(0))
+
+    def precede(self, keys: Container[SetKey]) -> None:
+        """Append the transfers of the sets that come first, as far as they are among ``keys``: of those for the first
+        layer, which can begin then with the first lines of its input.
+        """
+        while self._left and self._left[0][0] in keys and not self._left[0][1].ready:
             self._send(*self._left.pop(0))
 
     def waits(self, key: SetKey, tile: int) -> tuple[Watcher, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,10 @@ from tilesim.lowering.classifying import CHOICES, CLASSIFYING, Classifying
 from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators.arg_max import ArgMax
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise
+from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.network.operators.pad import Pad
 from tilesim.network.operators.rescale import Rescale
 from tilesim.network.operators.reshape import Reshape
@@ -27,6 +31,8 @@ from tilesim.tiled.compiler.operators import OPERATORS
 BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
+WEIGHTED = Convolution | DepthwiseConvolution | FullyConnected
+"""Operators that subtract a zero point from what they read."""
 LEAVING = {"dequantise", "output"}
 """What gets a vector as whole rows, in any order."""
 
@@ -50,7 +56,11 @@ class TileOutput(NetworkOutput):
 
 @dataclass(frozen=True)
 class TilePlan(OperatorPlan[TileOutput]):
-    """The network sorted by place."""
+    """The network sorted by place. Layers that are ``shifted`` only move zero points, which what reads them does
+    instead.
+    """
+
+    shifted: frozenset[int] = frozenset()
 
     @cached_property
     def steps(self) -> list[tuple[int, Node]]:
@@ -63,7 +73,8 @@ class TilePlan(OperatorPlan[TileOutput]):
             return "tiles"
         if any(layer == sink.classifier_layer for sink in self.sinks):
             return "classifier"
-        return "nowhere" if isinstance(self.network.nodes[layer].operator, Reshape | Pad) else "host"
+        aside = layer in self.shifted or isinstance(self.network.nodes[layer].operator, Reshape | Pad)
+        return "nowhere" if aside else "host"
 
     def activations(self, node: Node) -> list[Tensor]:
         """The stored tensors that a node reads."""
@@ -83,11 +94,15 @@ class TilePlan(OperatorPlan[TileOutput]):
         return [self.steps[step - 1][1] for step in self.reading.get(index, ())]
 
 
-def plan_operators(network: Network, word_bytes: int) -> TilePlan:
-    """Sort the nodes by place."""
+def plan_operators(network: Network, word_bytes: int, absorbs: bool = False) -> TilePlan:
+    """Sort the nodes by place. With ``absorbs`` layers that only move the zero point of a network's input run nowhere:
+    what reads them subtracts another zero point.
+    """
     inputs, at_host = network_inputs(network)
     finishing = _finishing(network)
-    plan = TilePlan(network, *nodes_and_root(network, at_host | finishing), inputs, ())
+    nodes, root = nodes_and_root(network, at_host | finishing)
+    after = absorb_shifts(network, nodes, {each.stored.index for each in inputs}) if absorbs else nodes
+    plan = TilePlan(network, after, root, inputs, (), frozenset(nodes.keys() - after.keys()))
     faults = [
         *_shape_faults(network),
         *_input_faults(network, inputs),
@@ -97,6 +112,46 @@ def plan_operators(network: Network, word_bytes: int) -> TilePlan:
     if faults:
         raise CapacityError(faults)
     return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
+
+
+def absorb_shifts(network: Network, nodes: Mapping[int, Node], sources: Container[int]) -> dict[int, Node]:
+    """The nodes without those that turn int8 into uint8 of the same meaning, or back, at one of the ``sources``, and
+    that only convolutions and fully connected layers read: these have another zero point instead, as their words may
+    be of either type.
+    """
+    left = dict(nodes)
+    for layer, node in nodes.items():
+        op, index = node.operator, node.inputs[0]
+        if not isinstance(op, Rescale) or index not in sources or node.output in network.outputs:
+            continue
+        readers = {k: other for k, other in left.items() if node.output in other.inputs}
+        known = {id(reader) for reader in network.nodes if node.output in reader.inputs}
+        before = network.tensors[index]
+        shift = _shift(op, before.dtype) if before.dtype in BYTES else None
+        if shift is None or len(known) != len(readers) or not all(_shifts(r, node) for r in readers.values()):
+            continue
+        zero_points = {reader.operator.input_zero_point - shift for reader in readers.values()}  # type: ignore[attr-defined]
+        if zero_points != {before.quantisation.zero_point if before.quantisation else 0}:
+            continue
+        del left[layer]
+        left.update({k: _shifted(reader, index, zero_points) for k, reader in readers.items()})
+    return left
+
+
+def _shift(op: Rescale, dtype: np.dtype[Any]) -> int | None:
+    """What a rescaling adds to each byte; None if it is not the same for all."""
+    values = every_input(dtype)
+    added = {int(out) - int(value) for value, out in zip(values, op.evaluate([values]), strict=True)}
+    return added.pop() if len(added) == 1 else None
+
+
+def _shifts(reader: Node, node: Node) -> bool:
+    return isinstance(reader.operator, WEIGHTED) and reader.inputs[0] == node.output not in reader.inputs[1:]
+
+
+def _shifted(reader: Node, index: int, zero_points: set[int]) -> Node:
+    op = replace(reader.operator, input_zero_point=min(zero_points))  # type: ignore[type-var]
+    return replace(reader, inputs=(index, *reader.inputs[1:]), operator=op)
 
 
 TAIL = ((Dequantise,), (Rescale, Table), CHOICES, (Softmax,))

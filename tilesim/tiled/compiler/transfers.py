@@ -12,10 +12,11 @@ from tilesim.arithmetic.classify import FUNCTIONS, bytes_made, elements_made
 from tilesim.lowering.classifying import Classifying, function_of
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
 from tilesim.network.operators.softmax import Softmax
-from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name
+from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, map_name
 from tilesim.tiled.compiler.input_stream import is_streamed, part_filter, stream_block, stream_infeed, stream_rows
+from tilesim.tiled.compiler.lines import segments
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
-from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, wide_rows
+from tilesim.tiled.compiler.rows import each_row, part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
@@ -38,11 +39,13 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
     builder.release(name)
     address = staging + band % 2 * staging_rows(maps, row_bytes) * row_bytes
     rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
+    by_line = _by_line(builder, names)
     unpacks = {tile: _unpack(builder, name, tile, rows_there, layer) for tile, rows_there in rows.items()}
+    unpacks = {tile: _by_row(op) for tile, op in unpacks.items()} if by_line else unpacks
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
     free = {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
     consumes = {tile: receive(rows_there, free.get(tile, ()), layer) for tile, rows_there in rows.items()}
-    infeeds = _infeeds(maps[band], row_bytes)
+    infeeds = _infeeds(maps[band], row_bytes, by_line)
     if is_streamed(maps[band], builder.topology):
         consumes = {tile: _picking(op, maps[band], tile, row_bytes) for tile, op in consumes.items()}
         infeeds = [stream_infeed(maps[band], row_bytes)]
@@ -51,13 +54,21 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
         builder.infeed(replace(infeed, turn=turn, layer=layer, label=f"{label}.send{number}"))
     labels = builder.write(label, unpacks)
     builder.use(name, unpacks.values())
-    builder.note_unpacked(name, unpacks)
+    builder.note_unpacked(name, unpacks, by_line)
     builder.note(name, source.stored, labels)
 
 
 def _picking(op: isa.RingConsume, map_: FeatureMap, tile: int, row_bytes: int) -> isa.RingConsume:
     """Take the whole input, and keep the tile's part."""
     return replace(op, filter=part_filter(map_.part(tile), map_.shape, stream_rows(map_, row_bytes), row_bytes))
+
+
+def _by_line(builder: ProgramBuilder, names: list[str]) -> bool:
+    """Whether something may wait for lines of an input: not of bands, which are small as they are, nor of one stream
+    for all tiles.
+    """
+    alone = len(names) == 1 and not is_streamed(builder.placement.maps[names[0]], builder.topology)
+    return builder.mixed and alone
 
 
 def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, layer: int) -> isa.WideToNarrow:
@@ -75,23 +86,55 @@ def _unpack(builder: ProgramBuilder, name: str, tile: int, rows: Traversal, laye
     )
 
 
-def _infeeds(map_: FeatureMap, row_bytes: int) -> list[isa.Infeed]:
-    """A transfer a part, in the order of the tiles; neighbours in number with as many rows in one instruction."""
-    sizes = {tile: rows_for(part, row_bytes) for tile, part in map_.parts()}
-    if all(part.whole for _, part in map_.parts()):
-        return [isa.Infeed(source="host", rows=next(iter(sizes.values())), to=map_.tiles)]
-    runs: list[list[int]] = []
-    for tile, rows in sizes.items():
-        if runs and runs[-1][-1] == tile - 1 and sizes[tile - 1] == rows:
-            runs[-1].append(tile)
+def _by_row(op: isa.WideToNarrow) -> isa.WideToNarrow:
+    """The same, each row raising the flag."""
+    rows = each_row(op.read)
+    return replace(op, read=rows, produce=rows.nest.loops[-1].name)
+
+
+def _infeeds(map_: FeatureMap, row_bytes: int, in_turn: bool) -> list[isa.Infeed]:
+    """A transfer a piece, in the order in which they come; for neighbours in number with as many rows in one
+    instruction.
+    """
+    pieces = [(tile, rows_for(part, row_bytes)) for tile, part in _coming(map_, row_bytes, in_turn)]
+    if _alike(map_):
+        return [isa.Infeed(source="host", rows=rows, to=map_.tiles) for _, rows in pieces]
+    runs: list[list[tuple[int, int]]] = []
+    for tile, rows in pieces:
+        if runs and runs[-1][-1] == (tile - 1, rows):
+            runs[-1].append((tile, rows))
         else:
-            runs.append([tile])
-    return [isa.Infeed(source="host", rows=sizes[run[0]], to=1 << run[0], transfers=len(run)) for run in runs]
+            runs.append([(tile, rows)])
+    return [isa.Infeed(source="host", rows=run[0][1], to=1 << run[0][0], transfers=len(run)) for run in runs]
 
 
-def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
-    """A map as the host sends or gets it: the part of one tile after the other, or once if all have the same."""
-    parts = [part for _, part in map_.parts()]
+def _alike(map_: FeatureMap) -> bool:
+    """Whether all tiles have all of a map."""
+    return all(part.whole for _, part in map_.parts())
+
+
+def _coming(map_: FeatureMap, row_bytes: int, in_turn: bool) -> list[tuple[int, MapPart]]:
+    """The parts of a map as they come, one tile's after the other's, or once if all are the same; ``in_turn``: their
+    first lines one after the other, then the next ones, so that all tiles can begin.
+    """
+    parts = list(map_.parts())
+    if _alike(map_):
+        return parts[:1]
+    if not in_turn:
+        return parts
+    cut = [(tile, part, segments(part, row_bytes)) for tile, part in parts]
+    return [
+        (tile, part.band(lines[k]))
+        for k in range(max(len(lines) for _, _, lines in cut))
+        for tile, part, lines in cut
+        if k < len(lines)
+    ]
+
+
+def blocks_of(map_: FeatureMap, row_bytes: int, in_turn: bool = False) -> tuple[Block, ...]:
+    """A map as the host sends or gets it: the part of one tile after the other, or once if all have the same; or their
+    first lines, and so on.
+    """
     return tuple(
         Block(
             origin=(part.rows.start, part.columns.start, part.channels.start),
@@ -99,7 +142,7 @@ def blocks_of(map_: FeatureMap, row_bytes: int) -> tuple[Block, ...]:
             pixel_bytes=part.pixel_bytes,
             rows=rows_for(part, row_bytes),
         )
-        for part in (parts[:1] if all(part.whole for part in parts) else parts)
+        for _, part in _coming(map_, row_bytes, in_turn)
     )
 
 
@@ -158,15 +201,17 @@ def _classify(sink: TileOutput, op: Classifying, rows: int, block: int, label: s
 
 def host_input(builder: ProgramBuilder, source: NetworkInput) -> HostTensor:
     """A network input as the host sends it: one band after the other."""
-    maps = [builder.placement.maps[name] for name in builder.partition.maps_of(source.stored.index)]
-    blocks = [block for map_ in maps for block in _sent_blocks(map_, builder.topology)]
+    names = builder.partition.maps_of(source.stored.index)
+    maps = [builder.placement.maps[name] for name in names]
+    by_line = _by_line(builder, names)
+    blocks = [block for map_ in maps for block in _sent_blocks(map_, builder.topology, by_line)]
     quantisation = source.stored.quantisation
     return _host_tensor(source, maps[0].shape, tuple(blocks), pad=quantisation.zero_point if quantisation else 0)
 
 
-def _sent_blocks(map_: FeatureMap, topology: Topology) -> tuple[Block, ...]:
+def _sent_blocks(map_: FeatureMap, topology: Topology, by_line: bool) -> tuple[Block, ...]:
     row_bytes = topology.wide_memory.row_bytes
-    return (stream_block(map_, row_bytes),) if is_streamed(map_, topology) else blocks_of(map_, row_bytes)
+    return (stream_block(map_, row_bytes),) if is_streamed(map_, topology) else blocks_of(map_, row_bytes, by_line)
 
 
 def host_output(builder: ProgramBuilder, sink: TileOutput) -> HostTensor:

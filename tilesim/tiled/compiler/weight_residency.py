@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
@@ -25,11 +24,15 @@ Uses = Mapping[SetKey, range]
 Sizes = Mapping[SetKey, int]
 """Bytes of each set."""
 
+REGION_STEPS = 8
+"""Sizes of the region for what streams that are tried."""
+
 
 @dataclass(frozen=True)
 class Needs:
     """What a network wants of wide memory: parameter ``sets``, each of them in some rounds of tensorops (``uses``) and
     for so many cycles (``issue_cycles``), and rows for the tensors that cross the ring (bytes and tiles by name).
+    ``roomy``: sets had better come long before they are used.
     """
 
     network: str
@@ -38,6 +41,7 @@ class Needs:
     uses: Uses
     issue_cycles: Mapping[SetKey, int]
     staging: Mapping[str, tuple[int, int]]
+    roomy: bool = False
 
     @property
     def free_bytes(self) -> int:
@@ -84,14 +88,40 @@ def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
     """As much in the tiles as fits beside the region through which the rest streams."""
-    free = min(need.free_bytes - _stream_bytes(need) for need in needs)
+    residency = _beside(needs, policy, [_stream_bytes(need) for need in needs])
+    if needs[0].roomy:
+        residency = _roomy(needs, policy, residency)
+    streaming = zip(needs, residency.decisions, strict=True)
+    return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
+
+
+def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int]) -> JointResidency:
+    """What stays beside regions of so many bytes."""
+    free = min(need.free_bytes - size for need, size in zip(needs, streaming, strict=True))
     budget = free if policy.cache else 0
     residency = _joint_residency(needs, policy, budget)
     while residency.end > free:
         budget -= residency.end - free  # places alike in all tiles leave gaps
         residency = _joint_residency(needs, policy, budget)
-    streaming = zip(needs, residency.decisions, strict=True)
-    return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
+    return residency
+
+
+def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency) -> JointResidency:
+    """What stays beside the largest regions, of up to three sets that follow each other, with which no more sets than
+    beside ``narrow`` ones have to come from data memory, which is slow: so that sets can come in full while the one
+    before is in use.
+    """
+    two, three = ([_stream_bytes(need, count) for need in needs] for count in (2, 3))
+    for step in range(REGION_STEPS, 0, -1):
+        between = [a + (b - a) * step // REGION_STEPS for a, b in zip(two, three, strict=True)]
+        residency = _beside(needs, policy, between)
+        if _homeless(residency) <= _homeless(narrow):
+            return residency
+    return narrow
+
+
+def _homeless(residency: JointResidency) -> int:
+    return sum(not decision.cached for own in residency.decisions for decision in own.values())
 
 
 def _joint_residency(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> JointResidency:
@@ -121,10 +151,10 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
     return stay, padded(max(ends), row_bytes)
 
 
-def _stream_bytes(needs: Needs) -> int:
+def _stream_bytes(needs: Needs, following: int = 2) -> int:
     if least_bytes(needs.sets, needs.uses) > needs.free_bytes:
         raise _too_large(needs, least_bytes(needs.sets, needs.uses))
-    return region_bytes(needs.sets, needs.uses, needs.free_bytes)
+    return region_bytes(needs.sets, needs.uses, needs.free_bytes, following)
 
 
 def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> dict[SetKey, StreamBuffer]:
@@ -249,14 +279,17 @@ def least_bytes(sets: ParameterSets, uses: Uses) -> int:
     return max(live.values(), default=0)
 
 
-def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int) -> int:
+def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int, following: int = 2) -> int:
     """Bytes through which all sets could stream: the least, or, so that one can come while the one before is in use,
-    any two that follow each other, if that leaves half of the memory to what stays.
+    any so many that follow each other, or fewer, but two, if that leaves half of the memory to what stays.
     """
     least = least_bytes(sets, uses)
     sizes = [sets.rows_bytes(key) for key in _by_use(uses, uses)]
-    two = max((a + b for a, b in pairwise(sizes)), default=0)
-    return two if least <= two <= free_bytes // 2 else least
+    for count in range(following, 1, -1):
+        several = max((sum(sizes[k : k + count]) for k in range(len(sizes) - count + 1)), default=0)
+        if least <= several <= free_bytes // 2:
+            return several
+    return least
 
 
 def stream_buffers(
