@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,7 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
@@ -22,12 +23,13 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
 
 Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
+Kernel: TypeAlias = Convolution | DepthwiseConvolution | FullyConnected
 
 
 def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
     """Loops: output row, block of lanes, output column; kernel row and column and channels inside."""
     if op.groups > 1:
-        dense = _dense(task.constants[0], op.groups, op.weight_zero_point)
+        dense = ungrouped(task.constants[0], op.groups, op.weight_zero_point)
         return lower_convolution(task.with_constants((dense, *task.constants[1:])), replace(op, groups=1))
     task, op = _some(task, op)
     return [_windows(task, op, op.strides, op.dilations)]
@@ -50,6 +52,8 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     if task.constants[0].shape[2] != task.inputs[0].shape.channels:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
+    if task.output.pixels > 1:
+        return [_windows(_diagonal(task, op), op, op.strides, op.dilations)]
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
@@ -104,6 +108,13 @@ def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list
     return lower_convolution(task.with_constants((by_output, bias)), grouped)
 
 
+def _diagonal(task: TileTask, op: DepthwiseConvolution) -> TileTask:
+    """The task of a dense convolution in which each output reads one channel."""
+    weights, bias = task.constants
+    apart = weights.transpose(2, 0, 1)[..., None]
+    return task.with_constants((ungrouped(apart, len(apart), op.weight_zero_point), bias))
+
+
 def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
     """Bytes of the weights, of this shape, of one block of lanes."""
     steps = prod(shape[1:-1]) * -(-shape[-1] * groups // tile.inputs_per_cycle)
@@ -115,43 +126,39 @@ def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
 
-def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
-    """Grouped weights with the weights between groups written out as ``fill``, their zero point."""
-    outputs, height, width, channels = weights.shape
-    dense = np.full((outputs, height, width, groups, channels), fill, weights.dtype)
-    group = np.arange(outputs) * groups // outputs
-    dense[np.arange(outputs), :, :, group] = weights
-    return dense.reshape(outputs, height, width, groups * channels)
-
-
 def _windows(
     task: TileTask,
-    op: Convolution | FullyConnected,
+    op: Kernel,
     strides: tuple[int, int] = (1, 1),
     dilations: tuple[int, int] = (1, 1),
 ) -> TensorOp:
-    """The windows of a kernel (O, kH, kW, C) at every output position."""
-    tile, source, target, weights = task.topology.tile, task.inputs[0], task.output, task.constants[0]
+    """The windows of a kernel (O, kH, kW, C) at every output position, as many of a row at once as the map says."""
+    tile, source, target = task.topology.tile, task.inputs[0], task.output
+    beside = SideBySide(target.pixels, strides[1], dilations[1])
+    if beside.pixels > 1:
+        task, op = _for_all(task, op, beside)
+    weights, turns = task.constants[0], beside.turns(len(target.block_columns))
     outputs, height, width, channels = weights.shape
     lanes = min(tile.lanes, outputs)
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
     kernel_row = width * steps * step
-    down, across = strides
+    down, across = strides[0], beside.pixels * strides[1]
+    last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
     nest = NestWriter(
         [
             Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
             Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
-            Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
+            Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes}),
             Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
-            Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
+            Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
             Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
-            Level("lane", lanes, {}),
+            Level("lane", lanes if turns > 1 else last, {}),
         ],
-        Alternate("zb", outputs % lanes) if outputs % lanes else None,
+        _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0}),
     )
     return _weighted(
         task,
@@ -163,9 +170,24 @@ def _windows(
     )
 
 
+def _short(limits: Mapping[str, int]) -> Alternate | None:
+    """The one loop, if any, in whose last iteration fewer lanes run."""
+    return next((Alternate(loop, limit) for loop, limit in limits.items() if limit), None)
+
+
+def _for_all(task: TileTask, op: Kernel, beside: SideBySide) -> tuple[TileTask, Kernel]:
+    """The task whose outputs are the channels, whole words, of all pixels that are made at once."""
+    (weights, bias), pixel_lanes = task.constants, task.output.pixel_bytes
+    bias, multiplier, shift = (
+        beside.of_all(values, len(weights), pixel_lanes) for values in (bias, op.multiplier, op.shift)
+    )
+    kernel = beside.kernel(weights, pixel_lanes, op.weight_zero_point)
+    return task.with_constants((kernel, bias)), replace(op, multiplier=multiplier, shift=shift)
+
+
 def _weighted(
     task: TileTask,
-    op: Convolution | DepthwiseConvolution | FullyConnected,
+    op: Kernel,
     nest: NestWriter,
     operation: Operation,
     block: int,
@@ -191,7 +213,7 @@ def _weighted(
     )
 
 
-def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyConnected) -> int:
+def _first_input(task: TileTask, op: Kernel) -> int:
     """Where the first window begins."""
     if isinstance(op, FullyConnected):
         return task.inputs[0].at(0, 0)
