@@ -7,17 +7,19 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.lower.loop_order import OuterLoops
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
-from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
 
@@ -28,16 +30,22 @@ class Piece:
     op: TensorOp
     key: SetKey
 
-    def based(self, address: int) -> TensorOp:
-        """The tensorop, its parameters at ``address``."""
-        weights, parameters = (
-            operand and replace(operand, base=operand.base + address)
-            for operand in (self.op.weights, self.op.parameters)
-        )
-        return replace(self.op, weights=weights, parameters=parameters)
+    def based(self, address: int, sums: int) -> TensorOp:
+        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
+        op = self.op
+        weights, parameters = (_from(operand, address) for operand in (op.weights, op.parameters))
+        sums_in, sums_out = (_from(operand, sums) for operand in (op.sums_in, op.sums_out))
+        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out)
+
+
+def _from(operand: Reference | None, first: int) -> Reference | None:
+    return operand and replace(operand, base=operand.base + first)
 
 
 Pieces = dict[int, list[Piece]]
+
+SUMS = "sums"
+"""The rows of wide memory for partial sums, one layer's after another's."""
 
 
 def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_bytes: int | None = None) -> Pieces:
@@ -63,6 +71,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
             key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
+            mine = replace(mine, order=_order(builder, call, mine))
             pieces.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
         alike[likeness] = pieces[tile]
     return pieces
@@ -99,7 +108,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     name = call.makes
     if name not in builder.completions:
         builder.release(name)
-    waits = {tile: _waits(builder, call, tile) for tile in pieces}
+    waits = {tile: _waits(builder, call, tile, own[0].op) for tile, own in pieces.items()}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
     first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
     rounds = max(len(own) for own in pieces.values())
@@ -131,7 +140,7 @@ def _placed(
     known: dict[object, TensorOp],
 ) -> TensorOp:
     """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
-    if piece.op.parameters is None:
+    if piece.op.parameters is piece.op.weights is None:
         return replace(piece.op, wait=wait)
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)
@@ -139,12 +148,25 @@ def _placed(
     address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
     kind = id(piece), address, waits
     if kind not in known:
-        known[kind] = replace(piece.based(address), wait=waits)
+        sums = stream.layout.staging.get(SUMS)
+        known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
     return known[kind]
 
 
 def _row_by_row(call: LayerCall) -> bool:
     return traits_of(call.node).row_by_row and call.group is None
+
+
+def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
+    """How the loops of a layer stand: as is asked for, else the best by estimate, if that is asked for."""
+    wishes, constants = builder.partition.wishes, task.constants
+    if call.layer in wishes.orders:
+        return wishes.orders[call.layer]
+    if not wishes.mixed or not constants:
+        return ROWS
+    across = -(-len(task.output.block_columns) // task.output.pixels)
+    blocks = -(-len(task.outputs) // task.topology.tile.lanes)
+    return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
 
 
 def _step(builder: ProgramBuilder, call: LayerCall) -> int:
@@ -182,21 +204,23 @@ def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, ops: list[T
     return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows if by_row else range(0))
 
 
-def _waits(builder: ProgramBuilder, call: LayerCall, tile: int) -> tuple[Watcher, ...]:
-    """What a tile's first tensorop of a call waits for; not again for what an earlier one has waited for as a whole."""
+def _waits(builder: ProgramBuilder, call: LayerCall, tile: int, op: TensorOp) -> tuple[Watcher, ...]:
+    """What a tile's first tensorop of a call, ``op``, waits for; not again for what an earlier one has waited for as a
+    whole.
+    """
     names = dict.fromkeys(call.reads.values())
-    watchers = [watcher for name in names for watcher in _waits_for(builder, name, call, tile)]
+    watchers = [watcher for name in names for watcher in _waits_for(builder, name, call, tile, op)]
     new = [watcher for watcher in dict.fromkeys(watchers) if (tile, watcher) not in builder.awaited]
     builder.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 
 
-def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Watcher]:
+def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int, op: TensorOp) -> Iterator[Watcher]:
     made = builder.completions[name].get(tile)
     if made is not None and made.flag is not Flag.AVDATA:
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
-    by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
+    by_rows = _row_by_row(call) and _rows_outside(op, rounds) and _needed_by_last_row(builder, name, call, tile)
     wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
@@ -207,6 +231,11 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
         if arrival.early:
             yield builder.counted(flag, arrival.early)
         yield builder.counted(flag, arrival.full - rounds + 1, "y", 1)
+
+
+def _rows_outside(op: TensorOp, rounds: int) -> bool:
+    """Whether the outermost loop goes over several rows."""
+    return rounds > 1 and op.nest.loops[0].name == "y"
 
 
 def _needed_by_last_row(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
@@ -21,7 +22,8 @@ class TileTask:
     sees to it that the array that ``make`` makes is in wide memory, and returns how far behind the first of them.
 
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
-    -1 upwards); with ``by_row`` each of them raises the flag.
+    -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says how the loops stand: one of
+    :data:`~tilesim.machines.policies.ORDERS`, or the best by estimate.
     """
 
     topology: Topology
@@ -35,6 +37,7 @@ class TileTask:
     keep: Callable[[str, Callable[[], NDArray[Any]]], int]
     step: int = 1
     by_row: bool = False
+    order: str = ROWS
 
     @property
     def row_bytes(self) -> int:

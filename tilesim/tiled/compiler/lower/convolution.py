@@ -10,10 +10,13 @@ from typing import Any, TypeAlias, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.policies import INPUTS
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.lower.loop_order import ordered
+from tilesim.tiled.compiler.lower.partial_sums import in_parts
 from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
@@ -32,7 +35,7 @@ def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
         dense = ungrouped(task.constants[0], op.groups, op.weight_zero_point)
         return lower_convolution(task.with_constants((dense, *task.constants[1:])), replace(op, groups=1))
     task, op = _some(task, op)
-    return [_windows(task, op, op.strides, op.dilations)]
+    return _windows(task, op, op.strides, op.dilations)
 
 
 def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
@@ -41,7 +44,7 @@ def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
     task, op = _some(task, op)
     weights, bias = task.constants
     by_place = weights.reshape(-1, shape.height, shape.width, shape.channels)
-    return [_windows(task.with_constants((by_place, bias)), op)]
+    return _windows(task.with_constants((by_place, bias)), op)
 
 
 def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
@@ -53,25 +56,28 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
     if task.output.pixels > 1:
-        return [_windows(_diagonal(task, op), op, op.strides, op.dilations)]
+        return _windows(_diagonal(task, op), op, op.strides, op.dilations)
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
     block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
+    outer = [
+        Level(
+            "y",
+            len(target.block_rows),
+            {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
+        ),
+        Level(
+            "cb",
+            padded(channels, vector) // block,
+            {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
+        ),
+        Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+    ]
     nest = NestWriter(
         [
-            Level(
-                "y",
-                len(target.block_rows),
-                {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
-            ),
-            Level(
-                "cb",
-                padded(channels, vector) // block,
-                {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
-            ),
-            Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            *ordered(task.order, outer),
             Level(
                 "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
             ),
@@ -127,11 +133,8 @@ def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
 
 
 def _windows(
-    task: TileTask,
-    op: Kernel,
-    strides: tuple[int, int] = (1, 1),
-    dilations: tuple[int, int] = (1, 1),
-) -> TensorOp:
+    task: TileTask, op: Kernel, strides: tuple[int, int] = (1, 1), dilations: tuple[int, int] = (1, 1)
+) -> list[TensorOp]:
     """The windows of a kernel (O, kH, kW, C) at every output position, as many of a row at once as the map says."""
     tile, source, target = task.topology.tile, task.inputs[0], task.output
     beside = SideBySide(target.pixels, strides[1], dilations[1])
@@ -146,28 +149,33 @@ def _windows(
     kernel_row = width * steps * step
     down, across = strides[0], beside.pixels * strides[1]
     last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
-    nest = NestWriter(
-        [
-            Level(
-                "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
-            ),
-            Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
-            Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes}),
-            Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
-            Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
-            Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
-            Level("lane", lanes if turns > 1 else last, {}),
-        ],
-        _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0}),
-    )
-    return _weighted(
+    outer = [
+        Level(
+            "y",
+            len(target.block_rows),
+            {"input": task.step * down * row, "output": task.step * target.row_bytes},
+        ),
+        Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
+        Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes}),
+    ]
+    inner = [
+        Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
+        Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
+    ]
+    words = Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True)
+    lane = Level("lane", lanes if turns > 1 else last, {})
+    short = _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0})
+    whole = _weighted(
         task,
         op,
-        nest,
+        NestWriter([*ordered(task.order, outer), *inner, words, lane], short),
         Operation.CONVOLUTION,
         lanes,
         lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
+    if task.order != INPUTS or steps == 1:
+        return [whole]
+    return in_parts(whole, outer, [*inner, lane], words, short, task.row_bytes)
 
 
 def _short(limits: Mapping[str, int]) -> Alternate | None:
