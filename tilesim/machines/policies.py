@@ -99,24 +99,18 @@ def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: Cac
             yield f"{place} a layer of {networks[number].name}, 0 to {len(networks[number].nodes) - 1}"
         elif what == "layer_priority" and not weighs(networks[number], layer):
             yield f"{place} a layer of {networks[number].name} that has parameters"
-    yield from (fault for entry in partition.orders if (fault := _misordered(networks, *entry)))
+    for number, layer, order in partition.orders:
+        if number in known and layer in range(len(networks[number].nodes)):
+            if fault := misordered(networks[number].nodes[layer], order):
+                yield f"loop_order ({number}, {layer}): {fault}"
 
 
-def _misordered(networks: Sequence[Network], number: int, layer: int, order: str) -> str:
-    """Why a layer, if there is one of that number, can't have an order; or nothing."""
-    if number not in range(len(networks)) or layer not in range(len(networks[number].nodes)):
+def misordered(node: Node, order: str) -> str:
+    """Why the loops of a layer can't have an order; empty if they can."""
+    can = ORDERED.get(type(node.operator), ())
+    if order in can:
         return ""
-    node = networks[number].nodes[layer]
-    can = ORDERED.get(type(node.operator), ())
-    return "" if order in can else f"loop_order ({number}, {layer}): {order_fault(node, order)}"
-
-
-def order_fault(node: Node, order: str) -> str:
-    """Why a layer can't have an order."""
-    can = ORDERED.get(type(node.operator), ())
-    return (
-        unknown(order, can, "an order of its loops") if can else f"a layer of the kind {node.kind} has one order only"
-    )
+    return unknown(order, can) if can else f"must name a layer with weights, not one of the kind {node.kind}"
 
 
 def weighs(network: Network, layer: int) -> bool:

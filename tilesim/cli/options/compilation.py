@@ -15,9 +15,9 @@ from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
-from tilesim.machines.policies import CHOICES, ORDERS, SPATIAL, CachePolicy, PartitionPolicy, weighs
+from tilesim.machines.policies import CHOICES, ORDERS, SPATIAL, CachePolicy, PartitionPolicy, misordered, weighs
 from tilesim.machines.program import Program
-from tilesim.network.graph import Network
+from tilesim.network.graph import Network, Node
 from tilesim.printable import printable, short, shown, unknown
 from tilesim.registry import machine_of
 from tilesim.report.words import short_name
@@ -100,7 +100,7 @@ class PlacementOptions(Options):
         faults: list[str] = []
         spread = [word for word in self.partition or () if "=" in word]
         layers = _of_layers("--partition", spread, named, faults)
-        orders = _of_layers("--loop-order", self.loop_order or (), named, faults)
+        orders = _of_layers("--loop-order", self.loop_order or (), named, faults, misordered)
         refuse(faults)
         return PartitionPolicy("".join(self._defaults[:1]) or SPATIAL, tuple(layers), tuple(orders))
 
@@ -124,13 +124,22 @@ class CompilationOptions(PlacementOptions):
 
 
 def _of_layers(
-    option: str, words: Iterable[str], named: Sequence[Named], faults: list[str]
+    option: str,
+    words: Iterable[str],
+    named: Sequence[Named],
+    faults: list[str],
+    unfit: Callable[[Node, str], str] = lambda _node, _choice: "",
 ) -> list[tuple[int, int, str]]:
-    """The (network, layer, choice) of each word ``LAYER=CHOICE`` of an option; a layer has one choice."""
+    """The (network, layer, choice) of each word ``LAYER=CHOICE`` of an option; a layer has one choice, which ``unfit``
+    may say something against.
+    """
 
     def meant(word: str) -> tuple[int, int, str]:
         name, _, choice = word.rpartition("=")
-        return *layer_of(named, name), choice
+        network, layer = layer_of(named, name)
+        if fault := unfit(named[network].network.nodes[layer], choice):
+            raise InputError(fault)
+        return network, layer, choice
 
     layers = _meant(option, words, meant, faults)
     counts = Counter((network, layer) for network, layer, _ in layers)
