@@ -19,13 +19,16 @@ from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.program import Program
 
 EXAMPLES = counts(15, 150)
+LARGER = 15
 KERNELS = ((3, 3), (1, 3), (3, 2), (2, 5), (1, 1))
 FILTERS = st.sampled_from([1, 3, 4, 8, 10, 16, 24, 31, 32])
+PLANES = st.sampled_from([8, 12, 40, 62, 72, 96])
 SIZES: dict[str, Any] = {"kernels": KERNELS, "heights": (1, 9), "widths": (2, 24), "filters": FILTERS}
 FAMILIES = {
     "convolutions": Family(("convolution",), **SIZES),
-    "strided": Family(("convolution", "depthwise_convolution"), strides=(2, 2, 3), **SIZES),
+    "strided": Family(("convolution", "depthwise_convolution"), strides=(1, 2), **SIZES | {"kernels": KERNELS[:4]}),
     "depthwise": Family(("depthwise_convolution", "convolution"), **SIZES),
+    "planes": Family(("depthwise_convolution", "convolution"), ((1, 1), (1, 1), (3, 3)), (1, 9), (2, 24), (1,), PLANES),
     "everything": Family(
         ("convolution", "depthwise_convolution", "max_pool", "average_pool", "add", "fully_connected"), **SIZES
     ),
@@ -63,7 +66,7 @@ def test_narrow_layers_are_exact(family: str, examples: int, tmp_path: Path) -> 
 
 
 def test_narrow_layers_in_bands_are_exact(tmp_path: Path) -> None:
-    @settings(max_examples=EXAMPLES[0] if isinstance(EXAMPLES[0], int) else 15, suppress_health_check=list(HealthCheck))
+    @settings(max_examples=LARGER, suppress_health_check=list(HealthCheck))
     @given(chains(), st.sampled_from([(1, 1), (1, 2), (2, 2)]), st.sampled_from([6, 8, 9]))
     def check(workload: dict[str, Any], grid: tuple[int, int], tenths: int) -> None:
         network = loaded(workload, tmp_path)

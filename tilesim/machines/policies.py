@@ -100,9 +100,9 @@ def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: Cac
         elif what == "layer_priority" and not weighs(networks[number], layer):
             yield f"{place} a layer of {networks[number].name} that has parameters"
     for number, layer, order in partition.orders:
-        if number in known and layer in range(len(networks[number].nodes)):
-            if fault := misordered(networks[number].nodes[layer], order):
-                yield f"loop_order ({number}, {layer}): {fault}"
+        nodes = networks[number].nodes if number in known else ()
+        if layer in range(len(nodes)) and (fault := misordered(nodes[layer], order)):
+            yield f"loop_order ({number}, {layer}): {fault}"
 
 
 def misordered(node: Node, order: str) -> str:

@@ -10,6 +10,7 @@ from functools import partial
 from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
@@ -79,7 +80,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
 
 def _likeness(task: TileTask, node: Node) -> object:
     """What the tensorops of a tile have to themselves, of those for its map: tiles alike in this have the same."""
-    if isinstance(node.operator, Convolution):
+    if isinstance(node.operator, Convolution | DepthwiseConvolution):
         return extent_of(task, node.operator)
     return task.inputs, task.output
 
@@ -165,7 +166,7 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
     if not wishes.mixed or not constants:
         return ROWS
     across = -(-len(task.output.block_columns) // task.output.pixels)
-    blocks = -(-len(task.outputs) // task.topology.tile.lanes)
+    blocks = max(task.output.planes, -(-len(task.outputs) // task.topology.tile.lanes))
     return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
 
 

@@ -1,8 +1,13 @@
-"""How many pixels of a row a layer makes at once, each in lanes of its own: as many as pays, by estimate."""
+"""How many pixels of a row a layer makes at once, each in lanes of its own: as many as pays, by estimate.
+
+A dense layer has room for several if one pixel's channels leave half of the lanes idle. A depthwise layer, of which an
+output reads one channel, always has if its output lies in planes of few channels: then their words follow one another.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
 
@@ -10,31 +15,75 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.lower.loop_order import PARAMETER_ROWS
 from tilesim.tiled.compiler.lower.side_by_side import SideBySide
 from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 
-MARGIN = 2
-"""Weights for which there is no room must save so many times the cycles that data memory takes to bring them."""
-
-PARAMETER_ROWS = 3
-"""Wide rows of bias, multiplier and shift for each block of lanes."""
+SET_SHARE = 8
+"""A layer's weights take at most this part of wide memory, as do the sets of others that do not stay there."""
+LOADED_BYTES = 4096
+"""Bytes of parameters that stay in the tiles are worth a cycle of an inference: they are loaded once."""
+RING_CYCLES = 2
+"""What a row that another tile sends costs: the consumer's write takes the wide port, and the producer's read may."""
 
 
 @dataclass(frozen=True)
-class Kernel:
-    """A layer's kernel on a tile: ``words`` of inputs a tap, ``channels`` (whole words) of a pixel, of which a step
-    makes ``at_once``.
+class Choice:
+    """``pixels`` of a row at once, of ``channels`` (whole words) a plane."""
+
+    pixels: int
+    channels: int
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a tile makes of a layer: ``rows`` of ``columns`` outputs with so many ``channels`` (whole words), from
+    ``inputs`` channels (0: from each the same one).
     """
 
     rows: int
-    taps: int
-    words: int
+    columns: int
     channels: int
+    inputs: int
+    height: int
+    width: int
     stride: int
     dilation: int
-    dense: bool
+
+    def planes(self, choice: Choice) -> int:
+        return self.channels // choice.channels
+
+    def steps(self, choice: Choice, topology: Topology) -> int:
+        """Steps of a result group."""
+        beside = SideBySide(choice.pixels, self.stride, self.dilation)
+        words = -(-(self.inputs or choice.channels) // topology.tile.inputs_per_cycle)
+        return self.height * beside.columns(self.width) * words
+
+    def cycles(self, choice: Choice, topology: Topology) -> int:
+        """About what all of it takes: steps, or words that are written; parameter rows once a plane."""
+        turns = self.rows * -(-self.columns // choice.pixels)
+        writes = choice.pixels * choice.channels // topology.narrow_memory.word_bytes
+        return self.planes(choice) * (turns * max(self.steps(choice, topology), writes) + PARAMETER_ROWS)
+
+    def bytes(self, choice: Choice, topology: Topology) -> int:
+        """Of weights and parameter rows."""
+        stride = operand_stride(choice.pixels * choice.channels, topology.tile.inputs_per_cycle)
+        rows = PARAMETER_ROWS * topology.wide_memory.row_bytes
+        return self.planes(choice) * (self.steps(choice, topology) * stride + rows)
+
+    def alone(self, topology: Topology) -> tuple[int, int]:
+        """Cycles and bytes with one pixel at once."""
+        if self.inputs:
+            one = Choice(1, self.channels)
+            return self.cycles(one, topology), self.bytes(one, topology)
+        taps, words = self.height * self.width, self.channels // topology.tile.vector_bytes
+        rows = -(-self.channels // topology.tile.lanes) * PARAMETER_ROWS
+        return (
+            self.rows * self.columns * words * taps + rows,
+            taps * self.channels + rows * topology.wide_memory.row_bytes,
+        )
 
 
 @dataclass
@@ -46,66 +95,62 @@ class PixelLanes:
     wishes: Wishes
     spent: int = 0
 
-    def pixels(self, node: Node, made: FeatureMap) -> int:
-        """For the map ``made`` that a layer makes; 1 if only one pixel has room, or more don't pay."""
-        kernel = self._kernel(node, made)
-        if not self.wishes.mixed or kernel is None or 2 * made.pixel_bytes > self.topology.tile.lanes:
-            return 1
-        outputs = max(map(len, made.columns.blocks))
-        rows = max(map(len, made.rows.blocks))
-        most = min(self.topology.tile.lanes // made.pixel_bytes, outputs)
-        turns = range(1, outputs + 1)
-        choices = {
-            n: rows * self._row_cycles(kernel, n, outputs) for n in {-(-outputs // t) for t in turns} if n <= most
-        }
-        alone = choices.pop(1)
-        best = min(choices, key=lambda n: (choices[n], n), default=1)
-        if best == 1 or choices[best] >= alone or not self._pays(kernel, best, alone - choices[best]):
-            return 1
-        self.spent += self._bytes(kernel, best) - self._bytes(kernel, 1)
-        return best
+    def arranged(self, node: Node, made: FeatureMap, in_planes: bool) -> FeatureMap:
+        """The map ``made`` by a layer as it lies best; only if it may be ``in_planes``, in several."""
+        work = self._work(node, made)
+        if not self.wishes.mixed or work is None:
+            return made
+        cycles, alone = work.alone(self.topology)
+        best, least = None, float(cycles)
+        for choice in self._choices(work, in_planes):
+            more = work.bytes(choice, self.topology) - alone
+            cost = work.cycles(choice, self.topology) + self._cost(more)
+            if cost < least and alone + more <= self.topology.wide_memory.size_bytes // SET_SHARE:
+                best, least = choice, cost
+        if best is None:
+            return made
+        self.spent += work.bytes(best, self.topology) - alone
+        return replace(made, pixels=best.pixels, planes=work.planes(best), pixel_bytes=best.channels)
 
-    def _kernel(self, node: Node, made: FeatureMap) -> Kernel | None:
+    def _choices(self, work: Work, in_planes: bool) -> Iterator[Choice]:
+        """Turns along a row as even as can be; planes of whole words and steps."""
+        tile = self.topology.tile
+        unit = max(self.topology.narrow_memory.word_bytes, tile.inputs_per_cycle)
+        sizes = range(unit, work.channels, unit) if in_planes and not work.inputs else ()
+        for channels in (*(size for size in sizes if work.channels % size == 0), work.channels):
+            evenly = {-(-work.columns // turns) for turns in range(1, work.columns + 1)}
+            yield from (Choice(n, channels) for n in sorted(evenly) if 1 < n <= tile.lanes // channels)
+
+    def _work(self, node: Node, made: FeatureMap) -> Work | None:
         op = node.operator
         if not isinstance(op, Convolution | DepthwiseConvolution):
             return None
         [source] = self.plan.activations(node)
-        weights = self.plan.network.tensors[node.inputs[1]].shape
-        channels = made.block if made.block and isinstance(op, DepthwiseConvolution) else source.shape[-1]
-        return Kernel(
-            rows=weights[-3],
-            taps=weights[-2],
-            words=-(-channels // self.topology.tile.inputs_per_cycle),
+        shape = self.plan.network.tensors[node.inputs[1]].shape
+        rows, columns = (max(map(len, axis.blocks)) for axis in (made.rows, made.columns))
+        same = isinstance(op, DepthwiseConvolution) and made.shape.channels == source.shape[-1]
+        return Work(
+            rows=rows,
+            columns=columns,
             channels=made.pixel_bytes,
+            inputs=0 if same else source.shape[-1],
+            height=shape[-3],
+            width=shape[-2],
             stride=op.strides[1],
             dilation=op.dilations[1],
-            dense=isinstance(op, Convolution),
         )
 
-    def _row_cycles(self, kernel: Kernel, pixels: int, outputs: int) -> int:
-        """About what a row of so many outputs takes: steps, or words that are written."""
-        beside = SideBySide(pixels, kernel.stride, kernel.dilation)
-        steps = kernel.rows * beside.columns(kernel.taps) * kernel.words
-        writes = pixels * kernel.channels // self.topology.narrow_memory.word_bytes
-        if pixels == 1 and not kernel.dense:
-            steps = kernel.rows * kernel.taps * kernel.channels // self.topology.tile.vector_bytes
-        return beside.turns(outputs) * max(steps, writes)
-
-    def _bytes(self, kernel: Kernel, pixels: int) -> int:
-        """Of the weights."""
-        if pixels == 1 and not kernel.dense:
-            return kernel.rows * kernel.taps * kernel.channels
-        beside, tile = SideBySide(pixels, kernel.stride, kernel.dilation), self.topology.tile
-        steps = kernel.rows * beside.columns(kernel.taps) * kernel.words
-        return steps * operand_stride(pixels * kernel.channels, tile.inputs_per_cycle)
-
-    def _pays(self, kernel: Kernel, pixels: int, saved: int) -> bool:
-        """Whether there is room for the weights next to all others, or they are worth bringing each time."""
-        more = self._bytes(kernel, pixels) - self._bytes(kernel, 1)
-        wide = self.topology.wide_memory
-        if self._alone + self.spent + more <= wide.size_bytes - wide.reserve_bytes:
-            return True
-        return saved > MARGIN * more // self.topology.data_memory.bytes_per_cycle
+    def _cost(self, more: int) -> float:
+        """About what so many more bytes of parameters cost in each inference: nothing if all stay in every tile, else
+        the way from another tile, else from data memory.
+        """
+        wide, total = self.topology.wide_memory, self._alone + self.spent + more
+        room = wide.size_bytes - wide.reserve_bytes
+        if total <= room:
+            return more / LOADED_BYTES
+        if total <= room * self.topology.tiles // 2:
+            return more / wide.row_bytes * RING_CYCLES
+        return more / self.topology.data_memory.bytes_per_cycle
 
     @cached_property
     def _alone(self) -> int:

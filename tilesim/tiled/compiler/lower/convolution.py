@@ -14,10 +14,10 @@ from tilesim.machines.policies import INPUTS
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.feature_map import MapPart, padded
 from tilesim.tiled.compiler.lower.loop_order import ordered
 from tilesim.tiled.compiler.lower.partial_sums import in_parts
-from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, diagonal, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
@@ -26,6 +26,7 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
 
 Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
+Numbers: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
 Kernel: TypeAlias = Convolution | DepthwiseConvolution | FullyConnected
 
 
@@ -56,7 +57,7 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
     if task.output.pixels > 1:
-        return _windows(_diagonal(task, op), op, op.strides, op.dilations)
+        return _windows(task, op, op.strides, op.dilations)
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
@@ -114,20 +115,13 @@ def _as_grouped(task: TileTask, op: DepthwiseConvolution, channels: int) -> list
     return lower_convolution(task.with_constants((by_output, bias)), grouped)
 
 
-def _diagonal(task: TileTask, op: DepthwiseConvolution) -> TileTask:
-    """The task of a dense convolution in which each output reads one channel."""
-    weights, bias = task.constants
-    apart = weights.transpose(2, 0, 1)[..., None]
-    return task.with_constants((ungrouped(apart, len(apart), op.weight_zero_point), bias))
-
-
 def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
     """Bytes of the weights, of this shape, of one block of lanes."""
     steps = prod(shape[1:-1]) * -(-shape[-1] * groups // tile.inputs_per_cycle)
     return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
-def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
+def extent_of(task: TileTask, op: Convolution | DepthwiseConvolution) -> tuple[int, ...]:
     """What a tile's convolution depends on, beside the layer: where it begins to read and to write, and how much."""
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
@@ -138,11 +132,9 @@ def _windows(
     """The windows of a kernel (O, kH, kW, C) at every output position, as many of a row at once as the map says."""
     tile, source, target = task.topology.tile, task.inputs[0], task.output
     beside = SideBySide(target.pixels, strides[1], dilations[1])
-    if beside.pixels > 1:
-        task, op = _for_all(task, op, beside)
-    weights, turns = task.constants[0], beside.turns(len(target.block_columns))
-    outputs, height, width, channels = weights.shape
-    lanes = min(tile.lanes, outputs)
+    turns = beside.turns(len(target.block_columns))
+    outputs, height, width, channels = _kernel_shape(task, op, beside)
+    lanes = min(tile.lanes, outputs // target.planes)
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
@@ -155,27 +147,42 @@ def _windows(
             len(target.block_rows),
             {"input": task.step * down * row, "output": task.step * target.row_bytes},
         ),
-        Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
+        Level(
+            "zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, **_by_block(target, lanes)}
+        ),
         Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes}),
     ]
     inner = [
         Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
         Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
     ]
-    words = Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True)
+    words = _words(source, steps, tile.inputs_per_cycle, step)
     lane = Level("lane", lanes if turns > 1 else last, {})
     short = _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0})
     whole = _weighted(
         task,
         op,
-        NestWriter([*ordered(task.order, outer), *inner, words, lane], short),
+        NestWriter([*ordered(task.order, outer), *inner, *words, lane], short),
         Operation.CONVOLUTION,
         lanes,
-        lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point),
+        lambda: lane_weights(_kernel(task, op, beside), lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
     if task.order != INPUTS or steps == 1:
         return [whole]
-    return in_parts(whole, outer, [*inner, lane], words, short, task.row_bytes)
+    return in_parts(whole, outer, [*inner, lane], words[0], short, task.row_bytes)
+
+
+def _by_block(target: MapPart, lanes: int) -> dict[str, int]:
+    """How far a block of lanes moves input and output: each plane is made from its own channels."""
+    return {"output": lanes} if target.planes == 1 else {"input": target.pixel_bytes, "output": target.plane_bytes}
+
+
+def _words(source: MapPart, steps: int, inputs: int, step: int) -> list[Level]:
+    """The loops over a pixel's words, plane by plane if it has several."""
+    a_plane = steps // source.planes
+    words = Level("zi", a_plane, {"input": inputs, "weights": step}, reduce=True)
+    planes = Level("zp", source.planes, {"input": source.plane_bytes, "weights": a_plane * step}, reduce=True)
+    return [words] if source.planes == 1 else [planes, words]
 
 
 def _short(limits: Mapping[str, int]) -> Alternate | None:
@@ -183,14 +190,35 @@ def _short(limits: Mapping[str, int]) -> Alternate | None:
     return next((Alternate(loop, limit) for loop, limit in limits.items() if limit), None)
 
 
-def _for_all(task: TileTask, op: Kernel, beside: SideBySide) -> tuple[TileTask, Kernel]:
-    """The task whose outputs are the channels, whole words, of all pixels that are made at once."""
-    (weights, bias), pixel_lanes = task.constants, task.output.pixel_bytes
-    bias, multiplier, shift = (
-        beside.of_all(values, len(weights), pixel_lanes) for values in (bias, op.multiplier, op.shift)
-    )
-    kernel = beside.kernel(weights, pixel_lanes, op.weight_zero_point)
-    return task.with_constants((kernel, bias)), replace(op, multiplier=multiplier, shift=shift)
+def _kernel_shape(task: TileTask, op: Kernel, beside: SideBySide) -> tuple[int, ...]:
+    """Of the kernel (O, kH, kW, C) of all pixels that are made at once."""
+    weights, size = task.constants[0], task.output.pixel_bytes
+    if beside.pixels == 1:
+        return weights.shape
+    outputs = task.output.planes * beside.pixels * size
+    channels = size if isinstance(op, DepthwiseConvolution) else weights.shape[-1]
+    return outputs, weights.shape[-3], beside.columns(weights.shape[-2]), channels
+
+
+def _kernel(task: TileTask, op: Kernel, beside: SideBySide) -> NDArray[Any]:
+    """That kernel, plane by plane."""
+    weights, size, fill = task.constants[0], task.output.pixel_bytes, op.weight_zero_point
+    if beside.pixels == 1:
+        return weights
+    dense = diagonal(weights, size, fill) if isinstance(op, DepthwiseConvolution) else weights
+    return np.concatenate([beside.kernel(dense[k : k + size], size, fill) for k in range(0, len(dense), size)])
+
+
+def _of_lanes(task: TileTask, op: Kernel) -> Numbers:
+    """Bias, multiplier and shift of the outputs, or of all lanes of pixels that are made at once."""
+    bias, size, beside = task.constants[1], task.output.pixel_bytes, SideBySide(task.output.pixels)
+    if beside.pixels == 1:
+        return bias, op.multiplier, op.shift
+
+    def spread(values: NDArray[np.int32]) -> NDArray[np.int32]:
+        return np.concatenate([beside.of_all(values[k : k + size], size) for k in range(0, len(values), size)])
+
+    return spread(bias), spread(op.multiplier), spread(op.shift)
 
 
 def _weighted(
@@ -205,7 +233,7 @@ def _weighted(
     weights = task.keep("weights", make_weights)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_rows(task.constants[1], op.multiplier, op.shift, block, task.row_bytes),
+        lambda: requantisation_rows(*_of_lanes(task, op), block, task.row_bytes),
     )
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),

@@ -60,11 +60,9 @@ class SideBySide:
                 wide[pixel, :outputs, :, column] = weights[:, :, tap]
         return wide.reshape(-1, height, wide.shape[3], channels)
 
-    def of_all(self, values: NDArray[np.int32], outputs: int, pixel_lanes: int) -> NDArray[np.int32]:
-        """A number for each output, or one for all, as one for each lane of all pixels."""
-        of_one = np.zeros(pixel_lanes, values.dtype)
-        of_one[:outputs] = values
-        return np.tile(of_one, self.pixels)
+    def of_all(self, values: NDArray[np.int32], pixel_lanes: int) -> NDArray[np.int32]:
+        """A number for each output as one for each lane of all pixels."""
+        return np.tile(np.pad(values, (0, pixel_lanes - len(values))), self.pixels)
 
 
 def ungrouped(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
@@ -74,6 +72,17 @@ def ungrouped(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     group = np.arange(outputs) * groups // outputs
     dense[np.arange(outputs), :, :, group] = weights
     return dense.reshape(outputs, height, width, groups * channels)
+
+
+def diagonal(weights: NDArray[Any], size: int, fill: int) -> NDArray[Any]:
+    """Depthwise weights (kH, kW, C) as dense ones (C, kH, kW, ``size``): each output reads one channel of the ``size``
+    that its plane is made from.
+    """
+    height, width, channels = weights.shape
+    dense = np.full((channels, height, width, size), fill, weights.dtype)
+    every = np.arange(channels)
+    dense[every, :, :, every % size] = weights.transpose(2, 0, 1)
+    return dense
 
 
 def widened(positions: range, pixels: int) -> range:
