@@ -16,7 +16,7 @@ from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.lower.loop_order import PARAMETER_ROWS
-from tilesim.tiled.compiler.lower.side_by_side import SideBySide
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, planes_a_row
 from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
@@ -65,13 +65,18 @@ class Work:
         """About what all of it takes: steps, or words that are written; parameter rows once a plane."""
         turns = self.rows * -(-self.columns // choice.pixels)
         writes = choice.pixels * choice.channels // topology.narrow_memory.word_bytes
-        return self.planes(choice) * (turns * max(self.steps(choice, topology), writes) + PARAMETER_ROWS)
+        computing = self.planes(choice) * turns * max(self.steps(choice, topology), writes)
+        return computing + self.parameter_rows(choice, topology)
+
+    def parameter_rows(self, choice: Choice, topology: Topology) -> int:
+        planes, lanes = self.planes(choice), choice.pixels * choice.channels
+        return PARAMETER_ROWS * planes // planes_a_row(planes, lanes, topology.wide_memory.row_bytes)
 
     def bytes(self, choice: Choice, topology: Topology) -> int:
         """Of weights and parameter rows."""
         stride = operand_stride(choice.pixels * choice.channels, topology.tile.inputs_per_cycle)
-        rows = PARAMETER_ROWS * topology.wide_memory.row_bytes
-        return self.planes(choice) * (self.steps(choice, topology) * stride + rows)
+        rows = self.parameter_rows(choice, topology) * topology.wide_memory.row_bytes
+        return self.planes(choice) * self.steps(choice, topology) * stride + rows
 
     def alone(self, topology: Topology) -> tuple[int, int]:
         """Cycles and bytes with one pixel at once."""

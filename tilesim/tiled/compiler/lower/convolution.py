@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from math import prod
 from typing import Any, TypeAlias, TypeVar
 
@@ -17,13 +18,13 @@ from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import MapPart, padded
 from tilesim.tiled.compiler.lower.loop_order import ordered
 from tilesim.tiled.compiler.lower.partial_sums import in_parts
-from tilesim.tiled.compiler.lower.side_by_side import SideBySide, diagonal, ungrouped
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, diagonal, planes_a_row, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
-from tilesim.tiled.topology import Tile
+from tilesim.tiled.topology import LANE_BYTES, Tile
 
 Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
 Numbers: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
@@ -63,18 +64,12 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     height, width, _ = weights.shape
     block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
+    rows = {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes}
+    blocks = {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block}
     outer = [
-        Level(
-            "y",
-            len(target.block_rows),
-            {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
-        ),
-        Level(
-            "cb",
-            padded(channels, vector) // block,
-            {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
-        ),
-        Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+        [Level("y", len(target.block_rows), rows)],
+        [Level("cb", padded(channels, vector) // block, blocks)],
+        [Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes})],
     ]
     nest = NestWriter(
         [
@@ -141,16 +136,12 @@ def _windows(
     kernel_row = width * steps * step
     down, across = strides[0], beside.pixels * strides[1]
     last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
+    rows = {"input": task.step * down * row, "output": task.step * target.row_bytes}
+    shared = planes_a_row(target.planes, lanes, task.row_bytes)
     outer = [
-        Level(
-            "y",
-            len(target.block_rows),
-            {"input": task.step * down * row, "output": task.step * target.row_bytes},
-        ),
-        Level(
-            "zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, **_by_block(target, lanes)}
-        ),
-        Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes}),
+        [Level("y", len(target.block_rows), rows)],
+        _blocks(target, blocks, shared, height * kernel_row, lanes, task.row_bytes),
+        [Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes})],
     ]
     inner = [
         Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
@@ -164,17 +155,24 @@ def _windows(
         op,
         NestWriter([*ordered(task.order, outer), *inner, *words, lane], short),
         Operation.CONVOLUTION,
-        lanes,
+        shared * lanes,
         lambda: lane_weights(_kernel(task, op, beside), lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
     if task.order != INPUTS or steps == 1:
         return [whole]
-    return in_parts(whole, outer, [*inner, lane], words[0], short, task.row_bytes)
+    return in_parts(whole, [*chain(*outer)], [*inner, lane], words[0], short, task.row_bytes)
 
 
-def _by_block(target: MapPart, lanes: int) -> dict[str, int]:
-    """How far a block of lanes moves input and output: each plane is made from its own channels."""
-    return {"output": lanes} if target.planes == 1 else {"input": target.pixel_bytes, "output": target.plane_bytes}
+def _blocks(target: MapPart, blocks: int, shared: int, weight_bytes: int, lanes: int, row_bytes: int) -> list[Level]:
+    """The loop over blocks of lanes; of planes, each of which is made from its own channels, those that have ``shared``
+    parameter rows in a loop of their own.
+    """
+    if target.planes == 1:
+        return [Level("zb", blocks, {"weights": weight_bytes, "parameters": 3 * row_bytes, "output": lanes})]
+    plane = {"input": target.pixel_bytes, "weights": weight_bytes, "output": target.plane_bytes}
+    several = {name: shared * stride for name, stride in plane.items()} | {"parameters": 3 * row_bytes}
+    one = plane | {"parameters": LANE_BYTES * lanes}
+    return [Level("zb", blocks // shared, several), Level("zq", shared, one)]
 
 
 def _words(source: MapPart, steps: int, inputs: int, step: int) -> list[Level]:

@@ -22,9 +22,9 @@ OUTSIDE: Mapping[str, tuple[int, ...]] = {ROWS: (0, 1, 2), BLOCKS: (1, 0, 2), PI
 """Where rows (0), blocks of lanes (1) and turns along a row (2) stand, outermost first."""
 
 
-def ordered(order: str, outer: Sequence[Level]) -> list[Level]:
+def ordered(order: str, outer: Sequence[Sequence[Level]]) -> list[Level]:
     """The loops over rows, blocks of lanes and turns along a row in another order."""
-    return [outer[place] for place in OUTSIDE[order]]
+    return [level for place in OUTSIDE[order] for level in outer[place]]
 
 
 @dataclass(frozen=True)

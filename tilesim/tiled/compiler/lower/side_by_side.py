@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.topology import LANE_BYTES
 
 
 @dataclass(frozen=True)
@@ -83,6 +84,11 @@ def diagonal(weights: NDArray[Any], size: int, fill: int) -> NDArray[Any]:
     every = np.arange(channels)
     dense[every, :, :, every % size] = weights.transpose(2, 0, 1)
     return dense
+
+
+def planes_a_row(planes: int, lanes: int, row_bytes: int) -> int:
+    """How many planes of so many lanes have their numbers in the same parameter rows: as many in all rows."""
+    return max(k for k in range(1, planes + 1) if planes % k == 0 and (k == 1 or k * lanes * LANE_BYTES <= row_bytes))
 
 
 def widened(positions: range, pixels: int) -> range:
