@@ -166,7 +166,8 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
     if not wishes.mixed or not constants:
         return ROWS
     across = -(-len(task.output.block_columns) // task.output.pixels)
-    blocks = max(task.output.planes, -(-len(task.outputs) // task.topology.tile.lanes))
+    size = 1 if traits_of(call.node).channel_wise else task.topology.tile.lanes
+    blocks = -(-len(task.outputs) // size)
     return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
 
 

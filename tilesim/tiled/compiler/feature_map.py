@@ -39,7 +39,7 @@ class MapPart:
 
     ``address`` is that of the pixel (rows.start, columns.start). Rows and columns count from the map's first pixel;
     ``block_rows`` and ``block_columns``, what the tile computes, may run past its last ones; ``pixels`` of a row are
-    made at once. Of several ``planes``, each of them holds ``pixel_bytes`` of every pixel's channels.
+    made at once.
     """
 
     shape: MapShape
@@ -52,8 +52,6 @@ class MapPart:
     row_bytes: int
     pixel_bytes: int
     pixels: int = 1
-    planes: int = 1
-    plane_bytes: int = 0
 
     def at(self, row: int, column: int) -> int:
         """The address of a pixel, the tile's own or one around."""
@@ -94,8 +92,7 @@ class FeatureMap:
 
     Each tile keeps pixels of ``pixel_bytes`` (channels padded to whole words) at the same ``address`` and with the
     same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole wide rows may spill into.
-    ``pixels`` of a row are made at once. Of several ``planes``, one after the other, each holds ``pixel_bytes`` of the
-    channels of every pixel; such a map stays where it is.
+    ``pixels`` of a row are made at once.
     """
 
     shape: MapShape
@@ -107,19 +104,14 @@ class FeatureMap:
     slack_bytes: int = 0
     address: int = 0
     pixels: int = 1
-    planes: int = 1
 
     @property
     def row_bytes(self) -> int:
         return self.columns.length * self.pixel_bytes
 
     @property
-    def plane_bytes(self) -> int:
-        return self.rows.length * self.row_bytes
-
-    @property
     def size_bytes(self) -> int:
-        return self.planes * self.plane_bytes + self.slack_bytes
+        return self.rows.length * self.row_bytes + self.slack_bytes
 
     def place(self, tile: int) -> tuple[int, int]:
         """Row and column of a tile in the grid."""
@@ -153,8 +145,6 @@ class FeatureMap:
             row_bytes=self.row_bytes,
             pixel_bytes=self.pixel_bytes,
             pixels=self.pixels,
-            planes=self.planes,
-            plane_bytes=self.plane_bytes,
         )
 
     def parts(self) -> Iterator[tuple[int, MapPart]]:

@@ -49,11 +49,3 @@ def spreads(network: Network, node: Node) -> bool:
     shapes = [MapShape.of(network.tensors[index].shape) for index in (node.inputs[0], node.output)]
     kernel = network.tensors[node.inputs[1]].shape[1:3] if isinstance(op, Convolution) and op.groups == 1 else ()
     return kernel == (1, 1) and all(shape.pixels == 1 for shape in shapes)
-
-
-def is_pointwise(network: Network, node: Node) -> bool:
-    """Whether a node is a dense convolution that makes each pixel from the same one of its input."""
-    op = node.operator
-    if not isinstance(op, Convolution) or op.groups > 1:
-        return False
-    return network.tensors[node.inputs[1]].shape[1:3] == op.strides == (1, 1) and not any(op.padding)

@@ -7,14 +7,14 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
 
-from tilesim.machines.policies import INPUTS, Wishes
+from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler import fusion
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
 from tilesim.tiled.compiler.lower.side_by_side import widened
-from tilesim.tiled.compiler.operators import gathers, is_pointwise, receptive_fields
+from tilesim.tiled.compiler.operators import gathers, receptive_fields
 from tilesim.tiled.compiler.pixel_lanes import PixelLanes
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
@@ -124,7 +124,8 @@ def partition_network(
         partition.whole[node.output] = bare if spread.block else _following(partition, node, bare)
     lanes = PixelLanes(plan, topology, wishes)
     for _, node in plan.steps:
-        partition.whole[node.output] = lanes.arranged(node, partition.made(node), _in_planes(partition, node))
+        made = partition.made(node)
+        partition.whole[node.output] = replace(made, pixels=lanes.pixels(node, made))
     for source in plan.sources:
         _settle_source(partition, source.stored)
     partition.fused = [fusion.fuse(plan, partition.whole, group) for group in groups]
@@ -138,18 +139,6 @@ def partition_network(
             bands = fused.cut(index, partition.whole[index])
             partition.maps.update({band_name(index, band): map_ for band, map_ in bands.items()})
     return partition
-
-
-def _in_planes(partition: Partition, node: Node) -> bool:
-    """Whether what a node makes may lie in planes: it stays where it is, and only convolutions of single pixels read
-    it, with their input's channels inside.
-    """
-    plan, tensor = partition.plan, partition.plan.network.tensors[node.output]
-    leaves = any(sink.stored is tensor for sink in plan.sinks)
-    inside = not any(order == INPUTS for order in partition.wishes.orders.values())
-    readers = plan.readers(node.output)
-    alone = all(is_pointwise(plan.network, reader) and not partition.gathers(reader, tensor) for reader in readers)
-    return bool(readers) and alone and inside and not leaves and not partition.made(node).block
 
 
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:

@@ -1,13 +1,8 @@
-"""How many pixels of a row a layer makes at once, each in lanes of its own: as many as pays, by estimate.
-
-A dense layer has room for several if one pixel's channels leave half of the lanes idle. A depthwise layer, of which an
-output reads one channel, always has if its output lies in planes of few channels: then their words follow one another.
-"""
+"""How many pixels of a row a dense layer makes at once, each in lanes of its own: as many as pays, by estimate."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
@@ -16,7 +11,7 @@ from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.lower.loop_order import PARAMETER_ROWS
-from tilesim.tiled.compiler.lower.side_by_side import SideBySide, planes_a_row
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide
 from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
@@ -30,65 +25,38 @@ RING_CYCLES = 2
 
 
 @dataclass(frozen=True)
-class Choice:
-    """``pixels`` of a row at once, of ``channels`` (whole words) a plane."""
-
-    pixels: int
-    channels: int
-
-
-@dataclass(frozen=True)
 class Work:
-    """What a tile makes of a layer: ``rows`` of ``columns`` outputs with so many ``channels`` (whole words), from
-    ``inputs`` channels (0: from each the same one).
+    """What a tile makes of a layer: ``rows`` of ``columns`` outputs with so many ``channels`` (whole words), under a
+    kernel of so many rows and taps in a row, of ``words`` of inputs each.
     """
 
+    topology: Topology
     rows: int
     columns: int
     channels: int
-    inputs: int
     height: int
-    width: int
+    taps: int
+    words: int
     stride: int
     dilation: int
 
-    def planes(self, choice: Choice) -> int:
-        return self.channels // choice.channels
-
-    def steps(self, choice: Choice, topology: Topology) -> int:
+    def steps(self, pixels: int) -> int:
         """Steps of a result group."""
-        beside = SideBySide(choice.pixels, self.stride, self.dilation)
-        words = -(-(self.inputs or choice.channels) // topology.tile.inputs_per_cycle)
-        return self.height * beside.columns(self.width) * words
+        return self.height * SideBySide(pixels, self.stride, self.dilation).columns(self.taps) * self.words
 
-    def cycles(self, choice: Choice, topology: Topology) -> int:
-        """About what all of it takes: steps, or words that are written; parameter rows once a plane."""
-        turns = self.rows * -(-self.columns // choice.pixels)
-        writes = choice.pixels * choice.channels // topology.narrow_memory.word_bytes
-        computing = self.planes(choice) * turns * max(self.steps(choice, topology), writes)
-        return computing + self.parameter_rows(choice, topology)
+    def cycles(self, pixels: int) -> int:
+        """About what all of it takes: steps, or words that are written."""
+        writes = pixels * self.channels // self.topology.narrow_memory.word_bytes
+        return self.rows * -(-self.columns // pixels) * max(self.steps(pixels), writes)
 
-    def parameter_rows(self, choice: Choice, topology: Topology) -> int:
-        planes, lanes = self.planes(choice), choice.pixels * choice.channels
-        return PARAMETER_ROWS * planes // planes_a_row(planes, lanes, topology.wide_memory.row_bytes)
+    def bytes(self, pixels: int) -> int:
+        """Of the weights."""
+        return self.steps(pixels) * operand_stride(pixels * self.channels, self.topology.tile.inputs_per_cycle)
 
-    def bytes(self, choice: Choice, topology: Topology) -> int:
-        """Of weights and parameter rows."""
-        stride = operand_stride(choice.pixels * choice.channels, topology.tile.inputs_per_cycle)
-        rows = self.parameter_rows(choice, topology) * topology.wide_memory.row_bytes
-        return self.planes(choice) * self.steps(choice, topology) * stride + rows
-
-    def alone(self, topology: Topology) -> tuple[int, int]:
-        """Cycles and bytes with one pixel at once."""
-        if self.inputs:
-            one = Choice(1, self.channels)
-            return self.cycles(one, topology), self.bytes(one, topology)
-        taps, words = self.height * self.width, self.channels // topology.tile.vector_bytes
-        rows = -(-self.channels // topology.tile.lanes) * PARAMETER_ROWS
-        return (
-            self.rows * self.columns * words * taps + rows,
-            taps * self.channels + rows * topology.wide_memory.row_bytes,
-        )
+    def choices(self) -> list[int]:
+        """Turns along a row as even as can be, in the lanes that there are."""
+        evenly = {-(-self.columns // turns) for turns in range(1, self.columns + 1)}
+        return sorted(pixels for pixels in evenly if 1 < pixels <= self.topology.tile.lanes // self.channels)
 
 
 @dataclass
@@ -100,47 +68,33 @@ class PixelLanes:
     wishes: Wishes
     spent: int = 0
 
-    def arranged(self, node: Node, made: FeatureMap, in_planes: bool) -> FeatureMap:
-        """The map ``made`` by a layer as it lies best; only if it may be ``in_planes``, in several."""
-        work = self._work(node, made)
-        if not self.wishes.mixed or work is None:
-            return made
-        cycles, alone = work.alone(self.topology)
-        best, least = None, float(cycles)
-        for choice in self._choices(work, in_planes):
-            more = work.bytes(choice, self.topology) - alone
-            cost = work.cycles(choice, self.topology) + self._cost(more)
-            if cost < least and alone + more <= self.topology.wide_memory.size_bytes // SET_SHARE:
-                best, least = choice, cost
-        if best is None:
-            return made
-        self.spent += work.bytes(best, self.topology) - alone
-        return replace(made, pixels=best.pixels, planes=work.planes(best), pixel_bytes=best.channels)
-
-    def _choices(self, work: Work, in_planes: bool) -> Iterator[Choice]:
-        """Turns along a row as even as can be; planes of whole words and steps."""
-        tile = self.topology.tile
-        unit = max(self.topology.narrow_memory.word_bytes, tile.inputs_per_cycle)
-        sizes = range(unit, work.channels, unit) if in_planes and not work.inputs else ()
-        for channels in (*(size for size in sizes if work.channels % size == 0), work.channels):
-            evenly = {-(-work.columns // turns) for turns in range(1, work.columns + 1)}
-            yield from (Choice(n, channels) for n in sorted(evenly) if 1 < n <= tile.lanes // channels)
-
-    def _work(self, node: Node, made: FeatureMap) -> Work | None:
+    def pixels(self, node: Node, made: FeatureMap) -> int:
+        """For the map ``made`` that a node makes; 1 if only one pixel has room, or more don't pay."""
         op = node.operator
-        if not isinstance(op, Convolution | DepthwiseConvolution):
-            return None
+        if not self.wishes.mixed or not isinstance(op, Convolution):
+            return 1
+        work = self._work(node, op, made)
+        best, least = 1, float(work.cycles(1))
+        for pixels in work.choices():
+            more = work.bytes(pixels) - work.bytes(1)
+            cost = work.cycles(pixels) + self._cost(more)
+            if cost < least and work.bytes(pixels) <= self.topology.wide_memory.size_bytes // SET_SHARE:
+                best, least = pixels, cost
+        self.spent += work.bytes(best) - work.bytes(1)
+        return best
+
+    def _work(self, node: Node, op: Convolution, made: FeatureMap) -> Work:
         [source] = self.plan.activations(node)
-        shape = self.plan.network.tensors[node.inputs[1]].shape
+        height, taps = self.plan.network.tensors[node.inputs[1]].shape[1:3]
         rows, columns = (max(map(len, axis.blocks)) for axis in (made.rows, made.columns))
-        same = isinstance(op, DepthwiseConvolution) and made.shape.channels == source.shape[-1]
         return Work(
+            topology=self.topology,
             rows=rows,
             columns=columns,
             channels=made.pixel_bytes,
-            inputs=0 if same else source.shape[-1],
-            height=shape[-3],
-            width=shape[-2],
+            height=height,
+            taps=taps,
+            words=-(-source.shape[-1] // self.topology.tile.inputs_per_cycle),
             stride=op.strides[1],
             dilation=op.dilations[1],
         )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Container, Iterable, Iterator, Mapping
+from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
 from tilesim.network.graph import Tensor
@@ -221,22 +221,18 @@ class ProgramBuilder:
         parts = parts[:1] if parts[0][1].whole else parts  # copies are alike
         for index in self.plan.network.tensors:
             if self.plan.stored(index) is tensor:
-                for tile, part in parts:
-                    self.pieces += _pieces(index, tensor, tile, part, after[tile])
+                self.pieces += [_piece(index, tensor, tile, part, after[tile]) for tile, part in parts]
 
 
-def _pieces(index: int, tensor: Tensor, tile: int, part: MapPart, after: str) -> Iterator[TensorPiece]:
-    """A piece for each plane."""
-    for plane in range(part.planes):
-        channels = part.channels if part.planes == 1 else part.channels[plane * part.pixel_bytes :][: part.pixel_bytes]
-        yield TensorPiece(
-            index=index,
-            after=after,
-            tile=tile,
-            address=part.address + plane * part.plane_bytes,
-            row_bytes=part.row_bytes,
-            pixel_bytes=part.pixel_bytes,
-            origin=(part.rows.start, part.columns.start, channels.start),
-            extent=(len(part.rows), len(part.columns), len(channels)),
-            element=str(element_type(tensor.dtype)),
-        )
+def _piece(index: int, tensor: Tensor, tile: int, part: MapPart, after: str) -> TensorPiece:
+    return TensorPiece(
+        index=index,
+        after=after,
+        tile=tile,
+        address=part.address,
+        row_bytes=part.row_bytes,
+        pixel_bytes=part.pixel_bytes,
+        origin=(part.rows.start, part.columns.start, part.channels.start),
+        extent=(len(part.rows), len(part.columns), len(part.channels)),
+        element=str(element_type(tensor.dtype)),
+    )

@@ -15,16 +15,16 @@ from tilesim.machines.policies import INPUTS
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.feature_map import MapPart, padded
+from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.lower.loop_order import ordered
 from tilesim.tiled.compiler.lower.partial_sums import in_parts
-from tilesim.tiled.compiler.lower.side_by_side import SideBySide, diagonal, planes_a_row, ungrouped
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
-from tilesim.tiled.topology import LANE_BYTES, Tile
+from tilesim.tiled.topology import Tile
 
 Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
 Numbers: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
@@ -57,8 +57,6 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     if task.constants[0].shape[2] != task.inputs[0].shape.channels:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
-    if task.output.pixels > 1:
-        return _windows(task, op, op.strides, op.dilations)
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     height, width, _ = weights.shape
@@ -128,8 +126,8 @@ def _windows(
     tile, source, target = task.topology.tile, task.inputs[0], task.output
     beside = SideBySide(target.pixels, strides[1], dilations[1])
     turns = beside.turns(len(target.block_columns))
-    outputs, height, width, channels = _kernel_shape(task, op, beside)
-    lanes = min(tile.lanes, outputs // target.planes)
+    outputs, height, width, channels = _kernel_shape(task, beside)
+    lanes = min(tile.lanes, outputs)
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
@@ -137,50 +135,30 @@ def _windows(
     down, across = strides[0], beside.pixels * strides[1]
     last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
     rows = {"input": task.step * down * row, "output": task.step * target.row_bytes}
-    shared = planes_a_row(target.planes, lanes, task.row_bytes)
+    block = {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}
     outer = [
         [Level("y", len(target.block_rows), rows)],
-        _blocks(target, blocks, shared, height * kernel_row, lanes, task.row_bytes),
+        [Level("zb", blocks, block)],
         [Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes})],
     ]
     inner = [
         Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
         Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
     ]
-    words = _words(source, steps, tile.inputs_per_cycle, step)
+    words = Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True)
     lane = Level("lane", lanes if turns > 1 else last, {})
     short = _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0})
     whole = _weighted(
         task,
         op,
-        NestWriter([*ordered(task.order, outer), *inner, *words, lane], short),
+        NestWriter([*ordered(task.order, outer), *inner, words, lane], short),
         Operation.CONVOLUTION,
-        shared * lanes,
+        lanes,
         lambda: lane_weights(_kernel(task, op, beside), lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
     if task.order != INPUTS or steps == 1:
         return [whole]
-    return in_parts(whole, [*chain(*outer)], [*inner, lane], words[0], short, task.row_bytes)
-
-
-def _blocks(target: MapPart, blocks: int, shared: int, weight_bytes: int, lanes: int, row_bytes: int) -> list[Level]:
-    """The loop over blocks of lanes; of planes, each of which is made from its own channels, those that have ``shared``
-    parameter rows in a loop of their own.
-    """
-    if target.planes == 1:
-        return [Level("zb", blocks, {"weights": weight_bytes, "parameters": 3 * row_bytes, "output": lanes})]
-    plane = {"input": target.pixel_bytes, "weights": weight_bytes, "output": target.plane_bytes}
-    several = {name: shared * stride for name, stride in plane.items()} | {"parameters": 3 * row_bytes}
-    one = plane | {"parameters": LANE_BYTES * lanes}
-    return [Level("zb", blocks // shared, several), Level("zq", shared, one)]
-
-
-def _words(source: MapPart, steps: int, inputs: int, step: int) -> list[Level]:
-    """The loops over a pixel's words, plane by plane if it has several."""
-    a_plane = steps // source.planes
-    words = Level("zi", a_plane, {"input": inputs, "weights": step}, reduce=True)
-    planes = Level("zp", source.planes, {"input": source.plane_bytes, "weights": a_plane * step}, reduce=True)
-    return [words] if source.planes == 1 else [planes, words]
+    return in_parts(whole, [*chain(*outer)], [*inner, lane], words, short, task.row_bytes)
 
 
 def _short(limits: Mapping[str, int]) -> Alternate | None:
@@ -188,35 +166,18 @@ def _short(limits: Mapping[str, int]) -> Alternate | None:
     return next((Alternate(loop, limit) for loop, limit in limits.items() if limit), None)
 
 
-def _kernel_shape(task: TileTask, op: Kernel, beside: SideBySide) -> tuple[int, ...]:
+def _kernel_shape(task: TileTask, beside: SideBySide) -> tuple[int, ...]:
     """Of the kernel (O, kH, kW, C) of all pixels that are made at once."""
-    weights, size = task.constants[0], task.output.pixel_bytes
+    outputs, height, width, channels = task.constants[0].shape
     if beside.pixels == 1:
-        return weights.shape
-    outputs = task.output.planes * beside.pixels * size
-    channels = size if isinstance(op, DepthwiseConvolution) else weights.shape[-1]
-    return outputs, weights.shape[-3], beside.columns(weights.shape[-2]), channels
+        return outputs, height, width, channels
+    return beside.pixels * task.output.pixel_bytes, height, beside.columns(width), channels
 
 
 def _kernel(task: TileTask, op: Kernel, beside: SideBySide) -> NDArray[Any]:
-    """That kernel, plane by plane."""
-    weights, size, fill = task.constants[0], task.output.pixel_bytes, op.weight_zero_point
-    if beside.pixels == 1:
-        return weights
-    dense = diagonal(weights, size, fill) if isinstance(op, DepthwiseConvolution) else weights
-    return np.concatenate([beside.kernel(dense[k : k + size], size, fill) for k in range(0, len(dense), size)])
-
-
-def _of_lanes(task: TileTask, op: Kernel) -> Numbers:
-    """Bias, multiplier and shift of the outputs, or of all lanes of pixels that are made at once."""
-    bias, size, beside = task.constants[1], task.output.pixel_bytes, SideBySide(task.output.pixels)
-    if beside.pixels == 1:
-        return bias, op.multiplier, op.shift
-
-    def spread(values: NDArray[np.int32]) -> NDArray[np.int32]:
-        return np.concatenate([beside.of_all(values[k : k + size], size) for k in range(0, len(values), size)])
-
-    return spread(bias), spread(op.multiplier), spread(op.shift)
+    """That kernel."""
+    weights = task.constants[0]
+    return weights if beside.pixels == 1 else beside.kernel(weights, task.output.pixel_bytes, op.weight_zero_point)
 
 
 def _weighted(
@@ -231,7 +192,7 @@ def _weighted(
     weights = task.keep("weights", make_weights)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_rows(*_of_lanes(task, op), block, task.row_bytes),
+        lambda: requantisation_rows(*_numbers(task, op), block, task.row_bytes),
     )
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),
@@ -245,6 +206,14 @@ def _weighted(
         clamp=op.clamp,
         produce=task.raises(nest),
     )
+
+
+def _numbers(task: TileTask, op: Kernel) -> Numbers:
+    """Bias, multiplier and shift of the outputs, or of all lanes of pixels that are made at once."""
+    bias, size, beside = task.constants[1], task.output.pixel_bytes, SideBySide(task.output.pixels)
+    if beside.pixels == 1:
+        return bias, op.multiplier, op.shift
+    return beside.of_all(bias, size), beside.of_all(op.multiplier, size), beside.of_all(op.shift, size)
 
 
 def _first_input(task: TileTask, op: Kernel) -> int:

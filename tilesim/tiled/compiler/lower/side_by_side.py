@@ -19,7 +19,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import padded
-from tilesim.tiled.topology import LANE_BYTES
 
 
 @dataclass(frozen=True)
@@ -73,22 +72,6 @@ def ungrouped(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
     group = np.arange(outputs) * groups // outputs
     dense[np.arange(outputs), :, :, group] = weights
     return dense.reshape(outputs, height, width, groups * channels)
-
-
-def diagonal(weights: NDArray[Any], size: int, fill: int) -> NDArray[Any]:
-    """Depthwise weights (kH, kW, C) as dense ones (C, kH, kW, ``size``): each output reads one channel of the ``size``
-    that its plane is made from.
-    """
-    height, width, channels = weights.shape
-    dense = np.full((channels, height, width, size), fill, weights.dtype)
-    every = np.arange(channels)
-    dense[every, :, :, every % size] = weights.transpose(2, 0, 1)
-    return dense
-
-
-def planes_a_row(planes: int, lanes: int, row_bytes: int) -> int:
-    """How many planes of so many lanes have their numbers in the same parameter rows: as many in all rows."""
-    return max(k for k in range(1, planes + 1) if planes % k == 0 and (k == 1 or k * lanes * LANE_BYTES <= row_bytes))
 
 
 def widened(positions: range, pixels: int) -> range:
