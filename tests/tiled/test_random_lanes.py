@@ -22,13 +22,11 @@ EXAMPLES = counts(15, 150)
 LARGER = 15
 KERNELS = ((3, 3), (1, 3), (3, 2), (2, 5), (1, 1))
 FILTERS = st.sampled_from([1, 3, 4, 8, 10, 16, 24, 31, 32])
-PLANES = st.sampled_from([8, 12, 40, 62, 72, 96])
 SIZES: dict[str, Any] = {"kernels": KERNELS, "heights": (1, 9), "widths": (2, 24), "filters": FILTERS}
 FAMILIES = {
     "convolutions": Family(("convolution",), **SIZES),
     "strided": Family(("convolution", "depthwise_convolution"), strides=(1, 2), **SIZES | {"kernels": KERNELS[:4]}),
     "depthwise": Family(("depthwise_convolution", "convolution"), **SIZES),
-    "planes": Family(("depthwise_convolution", "convolution"), ((1, 1), (1, 1), (3, 3)), (1, 9), (2, 24), (1,), PLANES),
     "everything": Family(
         ("convolution", "depthwise_convolution", "max_pool", "average_pool", "add", "fully_connected"), **SIZES
     ),

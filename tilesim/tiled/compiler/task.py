@@ -23,7 +23,8 @@ class TileTask:
 
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
     -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says how the loops stand: one of
-    :data:`~tilesim.machines.policies.ORDERS`, or the best by estimate.
+    :data:`~tilesim.machines.policies.ORDERS`. Several pixels of a depthwise layer may stand ``side_by_side`` in the
+    lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference.
     """
 
     topology: Topology
@@ -38,6 +39,8 @@ class TileTask:
     step: int = 1
     by_row: bool = False
     order: str = ROWS
+    side_by_side: bool = False
+    row_cycles: int = 0
 
     @property
     def row_bytes(self) -> int:
