@@ -113,8 +113,8 @@ def test_weights_for_which_there_is_no_room_must_be_worth_their_way(tmp_path: Pa
     network = loaded(tmp_path, [1, 8, 8, 16], {"filters": 16})
     small = {"wide_memory.size_bytes": 2 << 17, "wide_memory.reserve_bytes": (2 << 17) - 4096}
     assert pixels(network, "edge-1x1", **small) == [1], "half of 2,304 steps are less"
-    large = loaded(tmp_path, [1, 32, 32, 16], {"filters": 16})
-    assert pixels(large, "edge-1x1", **small) == [4], "half of 36,864 are more"
+    large = loaded(tmp_path, [1, 64, 32, 16], {"filters": 16})
+    assert pixels(large, "edge-1x1", **small) == [4], "half of 73,728 are more"
 
 
 # ---- what it takes -------------------------------------------------------------------------------------------------
