@@ -16,7 +16,7 @@ from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.lower.loop_order import OuterLoops
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
-from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
@@ -51,7 +51,7 @@ SUMS = "sums"
 
 def lowered(
     builder: ProgramBuilder,
-    sets: ParameterSets,
+    sets: KeepsParameters,
     call: LayerCall,
     most_bytes: int | None = None,
     *,
@@ -67,7 +67,8 @@ def lowered(
     traits = traits_of(node)
     pieces: Pieces = {}
     known: dict[object, list[Piece]] = {}
-    alike = len({len(columns) for columns in map_.columns.blocks if columns}) == 1
+    made = map_.columns.own if call.group else map_.columns.blocks
+    alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
         task = replace(_task(builder, call, tile, step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
@@ -206,6 +207,7 @@ def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> Til
         keep=nowhere,
         step=step,
         row_cycles=builder.weight_row_cycles,
+        most_rows=max(map(len, builder.partition.made(node).rows.own)),
     )
 
 
@@ -232,7 +234,8 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int, o
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     by_rows = _row_by_row(call) and _rows_outside(op, rounds) and _needed_by_last_row(builder, name, call, tile)
-    wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
+    at = builder.placement.maps[name].arrangement.sides(tile)
+    wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue

@@ -24,7 +24,8 @@ class TileTask:
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
     -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says how the loops stand: one of
     :data:`~tilesim.machines.policies.ORDERS`. Several pixels of a depthwise layer may stand ``side_by_side`` in the
-    lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference.
+    lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference; tiles make
+    ``most_rows`` of the whole map at most.
     """
 
     topology: Topology
@@ -41,6 +42,7 @@ class TileTask:
     order: str = ROWS
     side_by_side: bool = False
     row_cycles: int = 0
+    most_rows: int = 0
 
     @property
     def row_bytes(self) -> int:
