@@ -4,7 +4,8 @@ Each step reads a narrow word and a wide row of weights, whatever the order. Wha
 rows, three whenever the block of lanes changes; the partial sums, a row for each result group, that are written and
 read again if input channels stand outside; and when the first rows are whole, for which neighbours may wait.
 
-Source: US 19/025,090 [0064], [0069]: the order of the loops is the programmer's choice; which is best, an assumption.
+Source: US 19/025,090 [0064], [0069] for the order of the loops as the programmer's choice; which is best is an
+assumption.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """A convolution whose input channels are the outermost loop: the sums of all outputs so far lie in wide memory.
 
 The first word of channels makes them, the last one finishes the outputs; all between are one instruction, which reads
-and writes the row of sums of each result group once for each word. Source: US 19/025,090 [0049], [0064].
+and writes the row of sums of each result group once for each word. Source: US 19/025,090 [0064] for such an order; the
+three instructions are an assumption.
 """
 
 from __future__ import annotations
