@@ -15,7 +15,7 @@ Faults: TypeAlias = Annotated[list[str], "no option"]
 
 OPTIONS = {
     "override": "--set",
-    "partition": "--partition",
+    "partition": "--partition and --loop-order",
     "cache": "--no-cache, --priority and --layer-priority",
     "masters": "--masters",
     "rules": "--rules",

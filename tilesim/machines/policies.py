@@ -5,7 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from tilesim.network.graph import Network
+from tilesim.network.graph import Network, Node, Operator
+from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.network.operators.fully_connected import FullyConnected
+from tilesim.printable import unknown
 
 SPATIAL, CHANNEL, AUTO, MIXED = "spatial", "channel", "auto", "mixed"
 CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
@@ -14,27 +18,50 @@ with; a cut for each layer, and lanes for narrow ones, by estimate.
 """
 
 
+ROWS, BLOCKS, PIXELS, INPUTS = "rows", "blocks", "pixels", "inputs"
+ORDERS = (ROWS, BLOCKS, PIXELS, INPUTS)
+"""What the outermost loop of a layer on a tile goes over: output rows, each block of lanes along it; blocks of lanes;
+output pixels, all blocks of lanes for each; words of input channels, with partial sums in wide memory.
+"""
+ORDERED: Mapping[type[Operator], tuple[str, ...]] = {
+    Convolution: ORDERS,
+    FullyConnected: ORDERS,
+    DepthwiseConvolution: (ROWS, BLOCKS, PIXELS),
+}
+"""The orders that a layer can have: what reads one channel for each output has no partial sums."""
+
+
 @dataclass(frozen=True)
 class PartitionPolicy:
     """One of :data:`CHOICES` for all layers, and for some layers (network, layer, choice), which count more than what
-    the network itself says of them.
+    the network itself says of them; likewise ``orders``, those of :data:`ORDERS` that some layers are to have.
     """
 
     default: str = SPATIAL
     layers: tuple[tuple[int, int, str], ...] = ()
+    orders: tuple[tuple[int, int, str], ...] = ()
 
     def wishes(self, number: int, network: Network) -> Wishes:
         """What is asked of the network of that number."""
-        own = {k: node.hints["partition"] for k, node in enumerate(network.nodes) if "partition" in node.hints}
-        return Wishes(self.default, own | {layer: choice for of, layer, choice in self.layers if of == number})
+        own, orders = (_hinted(network, what) for what in ("partition", "loop_order"))
+        own |= {layer: choice for of, layer, choice in self.layers if of == number}
+        return Wishes(self.default, own, orders | {layer: order for of, layer, order in self.orders if of == number})
+
+
+def _hinted(network: Network, what: str) -> dict[int, str]:
+    """What a network says of its layers."""
+    return {k: node.hints[what] for k, node in enumerate(network.nodes) if what in node.hints}
 
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is asked of the layers of one network: one of :data:`CHOICES` for all, or for a layer by its number."""
+    """What is asked of the layers of one network: one of :data:`CHOICES` for all, or for a layer by its number; of some
+    layers, one of :data:`ORDERS`.
+    """
 
     default: str = SPATIAL
     layers: Mapping[int, str] = field(default_factory=dict)
+    orders: Mapping[int, str] = field(default_factory=dict)
 
     def of(self, layer: int) -> str:
         return self.layers.get(layer, self.default)
@@ -63,6 +90,7 @@ def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: Cac
         if number not in known:
             yield f"network_priority {number}: must name a network, 0 to {known[-1]}"
     layers += [("layer_priority", *entry) for entry in cache.layer_priority]
+    layers += [("loop_order", number, layer) for number, layer, _ in partition.orders]
     for what, number, layer in layers:
         place = f"{what} ({number}, {layer}): must name"
         if number not in known:
@@ -71,6 +99,18 @@ def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: Cac
             yield f"{place} a layer of {networks[number].name}, 0 to {len(networks[number].nodes) - 1}"
         elif what == "layer_priority" and not weighs(networks[number], layer):
             yield f"{place} a layer of {networks[number].name} that has parameters"
+    for number, layer, order in partition.orders:
+        nodes = networks[number].nodes if number in known else ()
+        if layer in range(len(nodes)) and (fault := misordered(nodes[layer], order)):
+            yield f"loop_order ({number}, {layer}): {fault}"
+
+
+def misordered(node: Node, order: str) -> str:
+    """Why the loops of a layer can't have an order; empty if they can."""
+    can = ORDERED.get(type(node.operator), ())
+    if order in can:
+        return ""
+    return unknown(order, can) if can else f"must name a layer with weights, not one of the kind {node.kind}"
 
 
 def weighs(network: Network, layer: int) -> bool:

@@ -103,7 +103,7 @@ class Search:
         default = SPATIAL if self.asked.default == AUTO else self.asked.default
         said = {layer: choice for layer, choice in self.asked.layers.items() if choice != AUTO}
         tried = {layer: CHANNEL if layer in attempt.by_channel else SPATIAL for layer in self.free}
-        return Wishes(default, said | tried)
+        return Wishes(default, said | tried, self.asked.orders)
 
     def labelled(self, program: Program) -> Program:
         """A program that says what was asked, what was tried, and why each layer is as it is."""

@@ -1,8 +1,9 @@
-"""``--partition``: what it takes, what it says, and what is said of bad words."""
+"""``--partition`` and ``--loop-order``: what they take, what they say, and what is said of bad words."""
 
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -140,3 +141,35 @@ def test_it_says_why_a_layer_is_not_spread_as_asked(tilesim: Any, tmp_path: Path
 def test_a_layer_that_is_spread_as_asked_needs_no_words(tilesim: Any, tmp_path: Path) -> None:
     words = (workload(tmp_path), "-t", "edge-2x4", "--partition", "first=channel", "--partition", "second=auto")
     assert "could not" not in tilesim("run", *words).stdout
+
+
+def test_a_layer_has_the_order_of_loops_that_is_asked_for(tilesim: Any, tmp_path: Path) -> None:
+    def outermost(more: str, *words: str) -> list[str]:
+        saved = tmp_path / "saved.tasm"
+        model = workload(tmp_path, more)
+        assert tilesim("compile", model, "-t", "edge-1x1", "-o", saved, *words).exit_code == 0
+        nests = re.findall(r"tensorop.*?nest[= ]+\S*?(\w+):", saved.read_text(), re.DOTALL)
+        return nests[:2]
+
+    assert outermost("") == ["y", "y"]
+    assert outermost("", "--loop-order", "second=blocks") == ["y", "zb"]
+    assert outermost(", loop_order: blocks") == ["y", "zb"]
+    assert outermost(", loop_order: blocks", "--loop-order", "1=rows", "--loop-order", "first=blocks") == ["zb", "y"]
+
+
+BAD_ORDERS = {
+    "second": "--loop-order must be LAYER=ORDER, with an order of rows, blocks, pixels, inputs, not second",
+    "second=blcks": "--loop-order must be LAYER=ORDER, with an order of rows, blocks, pixels, inputs, not second=blcks",
+    "pool=rows": "--loop-order pool=rows: must name a layer with weights, not one of the kind maxpool",
+    "deep=inputs": "--loop-order deep=inputs: must be rows, blocks or pixels, not 'inputs'",
+}
+
+
+@pytest.mark.parametrize("word", BAD_ORDERS)
+def test_bad_orders_of_loops(tilesim: Any, tmp_path: Path, word: str) -> None:
+    model = workload(tmp_path)
+    more = ("{name: deep, kind: depthwise_convolution, kernel: [1, 1]}", "{name: pool, kind: max_pool, window: [1, 1]}")
+    model.write_text(model.read_text() + "".join(f"  - {layer}\n" for layer in more))
+    result = tilesim("run", model, "-t", "edge-1x1", "--loop-order", word)
+    assert (result.exit_code, result.stdout) == (2, "")
+    assert BAD_ORDERS[word] in result.stderr

@@ -39,6 +39,14 @@ def test_what_a_layer_says_of_its_partition_is_a_hint_for_machines(tmp_path: Pat
     assert [node.hints for node in read(path).nodes] == [{}, {"partition": "channel"}]
 
 
+def test_so_is_the_order_of_its_loops(tmp_path: Path) -> None:
+    path = write(tmp_path / "w.yaml", "  - {name: a, kind: fully_connected, units: 4, loop_order: blocks}\n")
+    assert [node.hints for node in read(path).nodes] == [{"loop_order": "blocks"}]
+    path = write(path, "  - {name: a, kind: depthwise_convolution, kernel: [1, 1], loop_order: inputs}\n")
+    with pytest.raises(ConfigError, match=r"w\.yaml:3:\d+: .*loop_order.* must be 'rows', 'blocks' or 'pixels'"):
+        read(path)
+
+
 def test_faults_name_the_place(tmp_path: Path) -> None:
     path = write(tmp_path / "w.yaml", "  - {name: a, kind: softmax, activation: relu}\n")
     with pytest.raises(ConfigError, match=r"w\.yaml:3:"):

@@ -15,9 +15,9 @@ from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
-from tilesim.machines.policies import CHOICES, SPATIAL, CachePolicy, PartitionPolicy, weighs
+from tilesim.machines.policies import CHOICES, ORDERS, SPATIAL, CachePolicy, PartitionPolicy, misordered, weighs
 from tilesim.machines.program import Program
-from tilesim.network.graph import Network
+from tilesim.network.graph import Network, Node
 from tilesim.printable import printable, short, shown, unknown
 from tilesim.registry import machine_of
 from tilesim.report.words import short_name
@@ -50,6 +50,15 @@ class PlacementOptions(Options):
             "several times.",
         ),
     ] = None
+    loop_order: Annotated[
+        list[str] | None,
+        word_option(
+            "LAYER=rows|blocks|pixels|inputs",
+            "What the outermost loop of a layer, by name or number, goes over on each tile: output rows, blocks of "
+            "output channels, output pixels, or input channels, with partial sums in wide memory. May be given several "
+            "times.",
+        ),
+    ] = None
 
     def faults(self) -> Iterator[str]:
         for word in self.partition or ():
@@ -58,6 +67,9 @@ class PlacementOptions(Options):
         for option, words in {"--priority": self.priority, "--layer-priority": self.layer_priority}.items():
             if words is not None and not all(_split(words)):
                 yield f"{option} must be names with commas between them, not {shown(words)}"
+        for word in self.loop_order or ():
+            if not (parts := word.rpartition("="))[0] or parts[2] not in ORDERS:
+                yield f"--loop-order must be LAYER=ORDER, with an order of {', '.join(ORDERS)}, not {short(word)}"
         if len(self._defaults) > 1:
             yield f"--partition: must be one choice for all layers, not {' and '.join(self._defaults)}"
 
@@ -85,20 +97,12 @@ class PlacementOptions(Options):
     def partition_policy(self, named: Sequence[Named]) -> PartitionPolicy:
         """What is asked of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one."""
 
-        def meant(word: str) -> tuple[int, int, str]:
-            name, _, choice = word.rpartition("=")
-            return *layer_of(named, name), choice
-
         faults: list[str] = []
-        layers = _meant("--partition", [word for word in self.partition or () if "=" in word], meant, faults)
-        counts = Counter((network, layer) for network, layer, _ in layers)
-        faults += [
-            f"--partition: layer {layer} of {named[network].word} must be given once, not {count} times"
-            for (network, layer), count in counts.items()
-            if count > 1
-        ]
+        spread = [word for word in self.partition or () if "=" in word]
+        layers = _of_layers("--partition", spread, named, faults)
+        orders = _of_layers("--loop-order", self.loop_order or (), named, faults, misordered)
         refuse(faults)
-        return PartitionPolicy("".join(self._defaults[:1]) or SPATIAL, tuple(layers))
+        return PartitionPolicy("".join(self._defaults[:1]) or SPATIAL, tuple(layers), tuple(orders))
 
 
 @dataclass(frozen=True)
@@ -117,6 +121,34 @@ class CompilationOptions(PlacementOptions):
 
     def cache_policy(self, named: Sequence[Named]) -> CachePolicy:
         return replace(super().cache_policy(named), cache=not self.no_cache)
+
+
+def _of_layers(
+    option: str,
+    words: Iterable[str],
+    named: Sequence[Named],
+    faults: list[str],
+    unfit: Callable[[Node, str], str] = lambda _node, _choice: "",
+) -> list[tuple[int, int, str]]:
+    """The (network, layer, choice) of each word ``LAYER=CHOICE`` of an option; a layer has one choice, which ``unfit``
+    may say something against.
+    """
+
+    def meant(word: str) -> tuple[int, int, str]:
+        name, _, choice = word.rpartition("=")
+        network, layer = layer_of(named, name)
+        if fault := unfit(named[network].network.nodes[layer], choice):
+            raise InputError(fault)
+        return network, layer, choice
+
+    layers = _meant(option, words, meant, faults)
+    counts = Counter((network, layer) for network, layer, _ in layers)
+    faults += [
+        f"{option}: layer {layer} of {named[network].word} must be given once, not {count} times"
+        for (network, layer), count in counts.items()
+        if count > 1
+    ]
+    return layers
 
 
 def unmet(networks: Sequence[Network], programs: Sequence[Program], policy: PartitionPolicy) -> Iterator[str]:

@@ -20,7 +20,9 @@ SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--trace-tracks": str,
     "--topology": str,
     **dict.fromkeys(("--keys", "--vary", "--where", "--minimise", "--maximise"), str),
-    "--partition": str,  # of layers, which have numbers and names, more is said when these are known
+    **dict.fromkeys(
+        ("--partition", "--loop-order"), str
+    ),  # of layers, which have numbers and names, more is said when these are known
 }
 """Options that may be given several times, and what of their words may not be the same; any other is given once."""
 

@@ -42,7 +42,8 @@ class LayerSection(ConfigSection):
     @property
     def hints(self) -> dict[str, str]:
         """What machines may want to know."""
-        return {} if self.partition is None else {"partition": self.partition}
+        said = {"partition": self.partition, "loop_order": getattr(self, "loop_order", None)}
+        return {what: word for what, word in said.items() if word is not None}
 
 
 class ActivatedSection(LayerSection):
@@ -69,6 +70,10 @@ class ConvolutionSection(WindowSection):
     kernel: Annotated[Pair, Field(description="rows and columns of the window")]
     dilations: Annotated[Pair, Field(description="rows and columns from an element of the window to the next")] = (1, 1)
     groups: Annotated[Count, Field(description="parts of the channels that are convolved apart; divides both")] = 1
+    loop_order: Annotated[
+        Literal["rows", "blocks", "pixels", "inputs"] | None,
+        Field(description="what its outermost loop goes over on a tile; if not given, what the machine finds best"),
+    ] = None
 
 
 class DepthwiseSection(WindowSection):
@@ -78,6 +83,10 @@ class DepthwiseSection(WindowSection):
     kernel: Annotated[Pair, Field(description="rows and columns of the window")]
     dilations: Annotated[Pair, Field(description="rows and columns from an element of the window to the next")] = (1, 1)
     channel_multiplier: Annotated[Count, Field(description="output channels of each input channel")] = 1
+    loop_order: Annotated[
+        Literal["rows", "blocks", "pixels"] | None,
+        Field(description="what its outermost loop goes over on a tile; if not given, what the machine finds best"),
+    ] = None
 
 
 class PoolSection(WindowSection):
@@ -92,6 +101,10 @@ class FullyConnectedSection(ActivatedSection):
 
     kind: Literal["fully_connected"]
     units: Annotated[Count, Field(description="outputs")]
+    loop_order: Annotated[
+        Literal["rows", "blocks", "pixels", "inputs"] | None,
+        Field(description="what its outermost loop goes over on a tile; if not given, what the machine finds best"),
+    ] = None
 
 
 class AddSection(ActivatedSection):

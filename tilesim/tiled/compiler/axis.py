@@ -53,6 +53,10 @@ class Axis:
         """The axis with more that is needed."""
         return replace(self, need=tuple(hull(both) for both in zip(self.need, need, strict=True)))
 
+    def with_reach(self, reach: tuple[range, ...]) -> Axis:
+        """The axis with more that is read, by all of its parts or, without ``reach``, none."""
+        return replace(self, reach=tuple(hull(both) for both in zip(self.reach, reach or self.reach, strict=True)))
+
     @cached_property
     def blocks(self) -> tuple[range, ...]:
         """What each tile computes: as much as the one that owns most."""

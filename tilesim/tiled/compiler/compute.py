@@ -7,20 +7,23 @@ from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
 
+from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
+from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lines import sliced
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.lower.loop_order import OuterLoops
 from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.row_order import RowOrder, line_waits, row_by_row, row_order, row_runs
+from tilesim.tiled.compiler.row_order import RowOrder, line_waits, row_by_row, row_order, row_runs, rows_outside
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
-from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
 
@@ -34,16 +37,22 @@ class Piece:
     key: SetKey
     rows: tuple[int, ...] = ()
 
-    def based(self, address: int) -> TensorOp:
-        """The tensorop, its parameters at ``address``."""
-        weights, parameters = (
-            operand and replace(operand, base=operand.base + address)
-            for operand in (self.op.weights, self.op.parameters)
-        )
-        return replace(self.op, weights=weights, parameters=parameters)
+    def based(self, address: int, sums: int) -> TensorOp:
+        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
+        op = self.op
+        weights, parameters = (_from(operand, address) for operand in (op.weights, op.parameters))
+        sums_in, sums_out = (_from(operand, sums) for operand in (op.sums_in, op.sums_out))
+        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out)
+
+
+def _from(operand: Reference | None, first: int) -> Reference | None:
+    return operand and replace(operand, base=operand.base + first)
 
 
 Pieces = dict[int, list[Piece]]
+
+SUMS = "sums"
+"""The rows of wide memory for partial sums, one layer's after another's."""
 
 
 def lowered(
@@ -79,6 +88,7 @@ def lowered(
             key = SetKey(call.layer, chunk, node.title)
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
+            mine = replace(mine, order=_order(builder, call, mine))
             for op in traits.lower(mine, node.operator):
                 pieces.setdefault(tile, []).extend(_cut(builder, call, tile, Piece(op, key), order, len(runs), chunk))
         known[likeness] = pieces[tile]
@@ -90,7 +100,8 @@ def _cut(
 ) -> Iterator[Piece]:
     """The tensorops that make the rows of a tile's block, in their order: one if the channels come in chunks."""
     count = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
-    if chunks > 1 or not row_by_row(call):
+    whole = piece.op.nest.loops[0].name != "y" or piece.op.sums_in is not None or piece.op.sums_out is not None
+    if chunks > 1 or whole or not row_by_row(call):
         yield replace(piece, rows=() if chunk else tuple(RowOrder(order.step).rows(count)))
         return
     for rounds in row_runs(builder, call, tile, order, piece.op):
@@ -100,7 +111,7 @@ def _cut(
 
 def _likeness(task: TileTask, node: Node) -> object:
     """What the tensorops of a tile have to themselves, of those for its map: tiles alike in this have the same."""
-    if isinstance(node.operator, Convolution):
+    if isinstance(node.operator, Convolution | DepthwiseConvolution):
         return extent_of(task, node.operator)
     return task.inputs, task.output
 
@@ -130,7 +141,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     if name not in builder.completions:
         builder.release(name)
     by_line = builder.mixed and row_by_row(call)
-    waits = {} if by_line else {tile: _waits(builder, call, tile) for tile in pieces}
+    waits = {} if by_line else {tile: _waits(builder, call, tile, own[0].op) for tile, own in pieces.items()}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
     first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
     rounds = max(len(own) for own in pieces.values())
@@ -140,7 +151,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
         if by_line:
-            waits = {tile: tuple(line_waits(builder, call, tile, piece.rows)) for tile, piece in kth.items()}
+            waits = {tile: tuple(line_waits(builder, call, tile, piece.op, piece.rows)) for tile, piece in kth.items()}
         ops = {
             tile: _placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
             for tile, piece in kth.items()
@@ -179,7 +190,7 @@ def _placed(
     known: dict[object, TensorOp],
 ) -> TensorOp:
     """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
-    if piece.op.parameters is None:
+    if piece.op.parameters is piece.op.weights is None:
         return replace(piece.op, wait=wait)
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)
@@ -187,8 +198,22 @@ def _placed(
     address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
     kind = id(piece), address, waits
     if kind not in known:
-        known[kind] = replace(piece.based(address), wait=waits)
+        sums = stream.layout.staging.get(SUMS)
+        known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
     return known[kind]
+
+
+def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
+    """How the loops of a layer stand: as is asked for, else the best by estimate, if that is asked for."""
+    wishes, constants = builder.partition.wishes, task.constants
+    if call.layer in wishes.orders:
+        return wishes.orders[call.layer]
+    if not wishes.mixed or not constants:
+        return ROWS
+    across = -(-len(task.output.block_columns) // task.output.pixels)
+    size = 1 if traits_of(call.node).channel_wise else task.topology.tile.lanes
+    blocks = -(-len(task.outputs) // size)
+    return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
 
 
 def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
@@ -220,21 +245,23 @@ def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, pieces: lis
     return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows)
 
 
-def _waits(builder: ProgramBuilder, call: LayerCall, tile: int) -> tuple[Watcher, ...]:
-    """What a tile's first tensorop of a call waits for; not again for what an earlier one has waited for as a whole."""
+def _waits(builder: ProgramBuilder, call: LayerCall, tile: int, op: TensorOp) -> tuple[Watcher, ...]:
+    """What a tile's first tensorop of a call, ``op``, waits for; not again for what an earlier one has waited for as a
+    whole.
+    """
     names = dict.fromkeys(call.reads.values())
-    watchers = [watcher for name in names for watcher in _waits_for(builder, name, call, tile)]
+    watchers = [watcher for name in names for watcher in _waits_for(builder, name, call, tile, op)]
     new = [watcher for watcher in dict.fromkeys(watchers) if (tile, watcher) not in builder.awaited]
     builder.awaited.update((tile, watcher) for watcher in new if watcher.loop is None)
     return tuple(new)
 
 
-def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Watcher]:
+def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int, op: TensorOp) -> Iterator[Watcher]:
     made = builder.completions[name].get(tile)
     if made is not None and made.flag is not Flag.AVDATA:
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
-    by_rows = row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
+    by_rows = row_by_row(call) and rows_outside(op, rounds) and _needed_by_last_row(builder, name, call, tile)
     at = builder.placement.maps[name].arrangement.sides(tile)
     wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():

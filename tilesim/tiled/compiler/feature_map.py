@@ -39,7 +39,8 @@ class MapPart:
     """A tile's part of a map of ``shape``: what it owns, and where the bytes lie.
 
     ``address`` is that of the pixel (rows.start, columns.start). Rows and columns count from the map's first pixel;
-    ``block_rows`` and ``block_columns``, what the tile computes, may run past its last ones.
+    ``block_rows`` and ``block_columns``, what the tile computes, may run past its last ones; ``pixels`` of a row are
+    made at once.
     """
 
     shape: MapShape
@@ -51,6 +52,7 @@ class MapPart:
     address: int
     row_bytes: int
     pixel_bytes: int
+    pixels: int = 1
 
     def at(self, row: int, column: int) -> int:
         """The address of a pixel, the tile's own or one around."""
@@ -91,6 +93,7 @@ class FeatureMap:
 
     Each tile keeps pixels of ``pixel_bytes`` (channels padded to whole words) at the same ``address`` and with the
     same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole wide rows may spill into.
+    ``pixels`` of a row are made at once.
     """
 
     shape: MapShape
@@ -102,6 +105,7 @@ class FeatureMap:
     block: int = 0
     slack_bytes: int = 0
     address: int = 0
+    pixels: int = 1
 
     @property
     def row_bytes(self) -> int:
@@ -151,6 +155,7 @@ class FeatureMap:
             address=self.address + self.rows.margin * self.row_bytes + self.columns.margin * self.pixel_bytes,
             row_bytes=self.row_bytes,
             pixel_bytes=self.pixel_bytes,
+            pixels=self.pixels,
         )
 
     def parts(self) -> Iterator[tuple[int, MapPart]]:

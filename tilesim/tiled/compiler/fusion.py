@@ -14,6 +14,7 @@ from tilesim.network.graph import Node
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, band_name, bitmap_of, map_name
+from tilesim.tiled.compiler.lower.side_by_side import widened
 from tilesim.tiled.compiler.operators import gathers, receptive_fields, spreads
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model.fields import bits
@@ -116,6 +117,7 @@ class FusedGroup:
     inner: list[int]
     rows: list[AxisBounds]
     columns: AxisBounds
+    reach: Mapping[int, Spans]
 
     def feeding(self, index: int, map_: FeatureMap) -> FeatureMap:
         """The map of a tensor with what the group needs of it in all bands."""
@@ -124,11 +126,12 @@ class FusedGroup:
         down = map_.rows
         for rows in self.rows:
             down = down.with_need(rows.need[index])
-        return replace(map_, rows=down, columns=map_.columns.with_need(self.columns.need[index]))
+        across = map_.columns.with_need(self.columns.need[index]).with_reach(self.reach.get(index, ()))
+        return replace(map_, rows=down, columns=across)
 
     def cut(self, index: int, whole: FeatureMap) -> dict[int, FeatureMap]:
         """The map of a tensor inside the group in each band in which something of it is needed."""
-        across = _apart(whole.columns, self.columns, index)
+        across = _apart(whole.columns, self.columns, index).with_reach(self.reach.get(index, ()))
         down = {band: _apart(whole.rows, rows, index) for band, rows in enumerate(self.rows) if any(rows.own[index])}
         return {
             band: replace(whole, rows=rows, columns=across, tiles=tiles_of(whole.arrangement, rows.own, across.own))
@@ -147,12 +150,23 @@ def fuse(plan: TilePlan, whole: Mapping[int, FeatureMap], group: FusionGroup, on
     rows = {index: slices(whole[index].rows.own, group.bands) for index in outputs}
     columns = {index: whole[index].columns.own for index in outputs}
     by_band = [{index: rows[index][band] for index in outputs} for band in only or range(group.bands)]
-    return FusedGroup(
-        group,
-        inner,
-        [infer_bounds(plan, nodes, band_outputs, 0) for band_outputs in by_band],
-        infer_bounds(plan, nodes, columns, 1),
-    )
+    across = infer_bounds(plan, nodes, columns, 1)
+    down = [infer_bounds(plan, nodes, band_outputs, 0) for band_outputs in by_band]
+    return FusedGroup(group, inner, down, across, _reach(plan, nodes, whole, across))
+
+
+def _reach(
+    plan: TilePlan, nodes: Sequence[Node], whole: Mapping[int, FeatureMap], columns: AxisBounds
+) -> dict[int, Spans]:
+    """The columns of each tensor over which layers walk that make several pixels at once: some in vain, at the end."""
+    reach: dict[int, Spans] = {}
+    for node in nodes:
+        pixels, (_, window) = whole[node.output].pixels, receptive_fields(plan.network, node)
+        walked = tuple(window.reads(widened(own, pixels)) for own in columns.own[node.output])
+        for tensor in plan.activations(node) if pixels > 1 else ():
+            before = reach.get(tensor.index, walked)
+            reach[tensor.index] = tuple(hull(both) for both in zip(before, walked, strict=True))
+    return reach
 
 
 def _apart(whole: Axis, traced: AxisBounds, index: int) -> Axis:

@@ -12,6 +12,7 @@ from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.lines import LineArrivals, by_segment, earliest
+from tilesim.tiled.compiler.lower.side_by_side import widened
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block, each_row
@@ -277,7 +278,7 @@ def sides_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
     down, across = receptive_fields(builder.plan.network, call.node)
     for window, outputs, own, size, sides in (
         (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
-        (across, made.columns, map_.columns, map_.shape.width, COLUMNS_FROM),
+        (across, widened(made.columns, made.pixels), map_.columns, map_.shape.width, COLUMNS_FROM),
     ):
         read = window.reads(outputs) if by_block else window.need(outputs, size)
         if read.start < own.start:

@@ -14,7 +14,9 @@ from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
+from tilesim.tiled.compiler.lower.side_by_side import widened
 from tilesim.tiled.compiler.operators import gathers, receptive_fields
+from tilesim.tiled.compiler.pixel_lanes import PixelLanes
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.isa.model.fields import bits
@@ -123,6 +125,10 @@ def partition_network(
         partition.spreads[node.output] = spread = spreader.spread(layer, node)
         bare = _bare(partition, plan.network.tensors[node.output], spread.block)
         partition.whole[node.output] = bare if spread.block else _following(partition, node, bare)
+    lanes = PixelLanes(plan, topology, wishes)
+    for _, node in plan.steps:
+        made = partition.made(node)
+        partition.whole[node.output] = replace(made, pixels=lanes.pixels(node, made))
     for source in plan.sources:
         _settle_source(partition, source.stored)
     partition.fused = [fusion.fuse(plan, partition.whole, group) for group in groups]
@@ -245,12 +251,12 @@ def _needed(partition: Partition, map_: FeatureMap, readers: list[Node]) -> Feat
     grouped = {id(node) for fused in partition.fused for node in fusion.nodes_of(partition.plan, fused.group.steps)}
     for reader in (reader for reader in readers if id(reader) not in grouped):
         made, (down, across) = partition.made(reader), receptive_fields(partition.plan.network, reader)
-        rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns)
+        rows, columns = _grown(rows, down, made.rows), _grown(columns, across, made.columns, made.pixels)
     return replace(map_, rows=rows, columns=columns)
 
 
-def _grown(axis: Axis, window: ReceptiveField, made: Axis) -> Axis:
-    """The axis with what one more reader needs."""
+def _grown(axis: Axis, window: ReceptiveField, made: Axis, pixels: int = 1) -> Axis:
+    """The axis with what one more reader needs, which makes so many ``pixels`` of a row at once."""
     grown = axis.with_need(tuple(window.need(own, axis.size) for own in made.own))
-    reach = (window.reads(block) if window.border else NOTHING for block in made.blocks)
-    return replace(grown, reach=tuple(hull(both) for both in zip(axis.reach, reach, strict=True)))
+    blocks = (widened(block, pixels) for block in made.blocks)
+    return grown.with_reach(tuple(window.reads(block) if window.border else NOTHING for block in blocks))

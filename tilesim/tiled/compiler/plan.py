@@ -16,9 +16,11 @@ from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
-from tilesim.tiled.compiler.compute import Pieces, lowered
+from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
+from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
+from tilesim.tiled.compiler.lower.partial_sums import sum_bytes
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -107,6 +109,7 @@ def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool
     steps = [lowered(builder, sets, call, most_bytes, side_by_side=side_by_side) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
     uses, cycles = _uses(steps, sets), _issue_cycles(steps)
+    staging |= _sums(builder, steps)
     return steps, Needs(name, builder.topology, sets, uses, cycles, staging, roomy=builder.mixed)
 
 
@@ -129,6 +132,19 @@ def _issue_cycles(steps: list[Pieces]) -> Counter[SetKey]:
         for key, ops in groupby(next(iter(pieces.values())), lambda piece: piece.key):
             cycles[key] += sum(prod(loop.bound for loop in piece.op.nest.loops[:-1]) for piece in ops)
     return cycles
+
+
+def _sums(builder: ProgramBuilder, steps: list[Pieces]) -> dict[str, tuple[int, int]]:
+    """Bytes in wide memory for partial sums, if there are any, and in which tiles."""
+    row_bytes = builder.topology.wide_memory.row_bytes
+    sizes = {
+        (padded(sum_bytes(piece.op, row_bytes), row_bytes), tile)
+        for pieces in steps
+        for tile, own in pieces.items()
+        for piece in own
+    }
+    tiles = bitmap_of(sorted({tile for size, tile in sizes if size}))
+    return {SUMS: (max(size for size, _ in sizes), tiles)} if tiles else {}
 
 
 def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:

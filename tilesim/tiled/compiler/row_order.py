@@ -116,9 +116,16 @@ def row_runs(builder: ProgramBuilder, call: LayerCall, tile: int, order: RowOrde
     return runs(len(rows), ends, order.late)
 
 
-def line_waits(builder: ProgramBuilder, call: LayerCall, tile: int, places: tuple[int, ...]) -> Iterator[Watcher]:
+def rows_outside(op: TensorOp, rounds: int) -> bool:
+    """Whether the outermost loop goes over several rows."""
+    return rounds > 1 and op.nest.loops[0].name == "y"
+
+
+def line_waits(
+    builder: ProgramBuilder, call: LayerCall, tile: int, op: TensorOp, places: tuple[int, ...]
+) -> Iterator[Watcher]:
     """What a tile's tensorop waits for that makes the rows at some places of its block, one after the other: for each
-    of them the lines that it reads.
+    of them the lines that it reads; for all of them where its outermost loop is another one.
     """
     block, window = call.part(builder.placement.maps[call.makes], tile).block_rows, _window(builder, call)
     needs = [window.reads(range(block[place], block[place] + 1)) for place in places]
@@ -133,6 +140,8 @@ def line_waits(builder: ProgramBuilder, call: LayerCall, tile: int, places: tupl
         made = builder.completions[name].get(tile)
         if made is not None and made.flag is not Flag.AVDATA:
             counts[made.flag] = [_made(made.order, made.counts, need, made.count) for need in needs]
+        if not rows_outside(op, len(places)):
+            counts = {flag: [max(by_row)] for flag, by_row in counts.items() if by_row}
         yield from _new(builder, tile, counts)
 
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
@@ -22,8 +23,9 @@ class TileTask:
     bytes, and returns how far behind the first of them.
 
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
-    -1 upwards); with ``by_row`` each of them raises the flag. Several pixels may stand ``side_by_side`` in the lanes if
-    that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference; tiles make
+    -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says how the loops stand: one of
+    :data:`~tilesim.machines.policies.ORDERS`. Several pixels of a depthwise layer may stand ``side_by_side`` in the
+    lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference; tiles make
     ``most_rows`` of the whole map at most.
     """
 
@@ -38,6 +40,7 @@ class TileTask:
     keep: Callable[[str, Callable[[], NDArray[Any]], int], int]
     step: int = 1
     by_row: bool = False
+    order: str = ROWS
     side_by_side: bool = False
     row_cycles: int = 0
     most_rows: int = 0

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from itertools import chain
 from math import prod
-from typing import Any, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.policies import INPUTS
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
@@ -23,6 +25,9 @@ from tilesim.tiled.compiler.lower.depthwise_lanes import (
     side_by_side,
     window_of,
 )
+from tilesim.tiled.compiler.lower.loop_order import ordered
+from tilesim.tiled.compiler.lower.partial_sums import in_parts
+from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
 from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_values
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
@@ -31,15 +36,17 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import Tile
 
 Weighted = TypeVar("Weighted", Convolution, DepthwiseConvolution, FullyConnected)
+Numbers: TypeAlias = tuple[NDArray[np.int32], NDArray[np.int32], NDArray[np.int32]]
+Kernel: TypeAlias = Convolution | DepthwiseConvolution | FullyConnected
 
 
 def lower_convolution(task: TileTask, op: Convolution) -> list[TensorOp]:
     """Loops: output row, block of lanes, output column; kernel row and column and channels inside."""
     if op.groups > 1:
-        dense = _dense(task.constants[0], op.groups, op.weight_zero_point)
+        dense = ungrouped(task.constants[0], op.groups, op.weight_zero_point)
         return lower_convolution(task.with_constants((dense, *task.constants[1:])), replace(op, groups=1))
     task, op = _some(task, op)
-    return [_windows(task, op, op.strides, op.dilations)]
+    return _windows(task, op, op.strides, op.dilations)
 
 
 def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
@@ -48,7 +55,7 @@ def lower_fully_connected(task: TileTask, op: FullyConnected) -> list[TensorOp]:
     task, op = _some(task, op)
     weights, bias = task.constants
     by_place = weights.reshape(-1, shape.height, shape.width, shape.channels)
-    return [_windows(task.with_constants((by_place, bias)), op)]
+    return _windows(task.with_constants((by_place, bias)), op)
 
 
 def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
@@ -68,24 +75,16 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     vector, (height, width, _) = tile.vector_bytes, weights.shape
     block = channel_block(padded(channels, vector) // vector, tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
+    rows = {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes}
+    blocks = {"input": block, "weights": height * width * block, "parameters": 3 * tile.register_bytes, "output": block}
+    outer = [
+        [Level("y", len(target.block_rows), rows)],
+        [Level("cb", padded(channels, vector) // block, blocks)],
+        [Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes})],
+    ]
     nest = NestWriter(
         [
-            Level(
-                "y",
-                len(target.block_rows),
-                {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes},
-            ),
-            Level(
-                "cb",
-                padded(channels, vector) // block,
-                {
-                    "input": block,
-                    "weights": height * width * block,
-                    "parameters": 3 * tile.register_bytes,
-                    "output": block,
-                },
-            ),
-            Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
+            *ordered(task.order, outer),
             Level(
                 "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
             ),
@@ -144,64 +143,75 @@ def block_weight_bytes(shape: tuple[int, ...], groups: int, tile: Tile) -> int:
     return steps * operand_stride(min(tile.lanes, shape[0]), tile.inputs_per_cycle)
 
 
-def extent_of(task: TileTask, op: Convolution) -> tuple[int, ...]:
+def extent_of(task: TileTask, op: Convolution | DepthwiseConvolution) -> tuple[int, ...]:
     """What a tile's convolution depends on, beside the layer: where it begins to read and to write, and how much."""
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
 
-def _dense(weights: NDArray[Any], groups: int, fill: int) -> NDArray[Any]:
-    """Grouped weights with the weights between groups written out as ``fill``, their zero point."""
-    outputs, height, width, channels = weights.shape
-    dense = np.full((outputs, height, width, groups, channels), fill, weights.dtype)
-    group = np.arange(outputs) * groups // outputs
-    dense[np.arange(outputs), :, :, group] = weights
-    return dense.reshape(outputs, height, width, groups * channels)
-
-
 def _windows(
-    task: TileTask,
-    op: Convolution | FullyConnected,
-    strides: tuple[int, int] = (1, 1),
-    dilations: tuple[int, int] = (1, 1),
-) -> TensorOp:
-    """The windows of a kernel (O, kH, kW, C) at every output position."""
-    tile, source, target, weights = task.topology.tile, task.inputs[0], task.output, task.constants[0]
-    outputs, height, width, channels = weights.shape
+    task: TileTask, op: Kernel, strides: tuple[int, int] = (1, 1), dilations: tuple[int, int] = (1, 1)
+) -> list[TensorOp]:
+    """The windows of a kernel (O, kH, kW, C) at every output position, as many of a row at once as the map says."""
+    tile, source, target = task.topology.tile, task.inputs[0], task.output
+    beside = SideBySide(target.pixels, strides[1], dilations[1])
+    turns = beside.turns(len(target.block_columns))
+    outputs, height, width, channels = _kernel_shape(task, beside)
     lanes = min(tile.lanes, outputs)
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
     kernel_row = width * steps * step
-    down, across = strides
-    nest = NestWriter(
-        [
-            Level(
-                "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
-            ),
-            Level(
-                "zb", blocks, {"weights": height * kernel_row, "parameters": 3 * tile.register_bytes, "output": lanes}
-            ),
-            Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
-            Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
-            Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
-            Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
-            Level("lane", lanes, {}),
-        ],
-        Alternate("zb", outputs % lanes) if outputs % lanes else None,
-    )
-    return _weighted(
+    down, across = strides[0], beside.pixels * strides[1]
+    last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
+    rows = {"input": task.step * down * row, "output": task.step * target.row_bytes}
+    block = {"weights": height * kernel_row, "parameters": 3 * tile.register_bytes, "output": lanes}
+    outer = [
+        [Level("y", len(target.block_rows), rows)],
+        [Level("zb", blocks, block)],
+        [Level("x", turns, {"input": across * pixel, "output": beside.pixels * target.pixel_bytes})],
+    ]
+    inner = [
+        Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
+        Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
+    ]
+    words = Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True)
+    lane = Level("lane", lanes if turns > 1 else last, {})
+    short = _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0})
+    whole = _weighted(
         task,
         op,
-        nest,
+        NestWriter([*ordered(task.order, outer), *inner, words, lane], short),
         Operation.CONVOLUTION,
         lanes,
-        lambda: lane_weights(weights, lanes, tile.inputs_per_cycle, op.weight_zero_point),
+        lambda: lane_weights(_kernel(task, op, beside), lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
+    if task.order != INPUTS or steps == 1:
+        return [whole]
+    return in_parts(whole, [*chain(*outer)], [*inner, lane], words, short, tile.register_bytes)
+
+
+def _short(limits: Mapping[str, int]) -> Alternate | None:
+    """The one loop, if any, in whose last iteration fewer lanes run."""
+    return next((Alternate(loop, limit) for loop, limit in limits.items() if limit), None)
+
+
+def _kernel_shape(task: TileTask, beside: SideBySide) -> tuple[int, ...]:
+    """Of the kernel (O, kH, kW, C) of all pixels that are made at once."""
+    outputs, height, width, channels = task.constants[0].shape
+    if beside.pixels == 1:
+        return outputs, height, width, channels
+    return beside.pixels * task.output.pixel_bytes, height, beside.columns(width), channels
+
+
+def _kernel(task: TileTask, op: Kernel, beside: SideBySide) -> NDArray[Any]:
+    """That kernel."""
+    weights = task.constants[0]
+    return weights if beside.pixels == 1 else beside.kernel(weights, task.output.pixel_bytes, op.weight_zero_point)
 
 
 def _weighted(
     task: TileTask,
-    op: Convolution | DepthwiseConvolution | FullyConnected,
+    op: Kernel,
     nest: NestWriter,
     operation: Operation,
     block: int,
@@ -212,7 +222,7 @@ def _weighted(
     weights = task.keep("weights", make_weights, tile.operand_bytes)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_values(task.constants[1], op.multiplier, op.shift, block, tile.lanes),
+        lambda: requantisation_values(*_numbers(task, op), block, tile.lanes),
         tile.operand_bytes,
     )
     return replace(
@@ -229,7 +239,15 @@ def _weighted(
     )
 
 
-def _first_input(task: TileTask, op: Convolution | DepthwiseConvolution | FullyConnected) -> int:
+def _numbers(task: TileTask, op: Kernel) -> Numbers:
+    """Bias, multiplier and shift of the outputs, or of all lanes of pixels that are made at once."""
+    bias, size, beside = task.constants[1], task.output.pixel_bytes, SideBySide(task.output.pixels)
+    if beside.pixels == 1:
+        return bias, op.multiplier, op.shift
+    return beside.of_all(bias, size), beside.of_all(op.multiplier, size), beside.of_all(op.shift, size)
+
+
+def _first_input(task: TileTask, op: Kernel) -> int:
     """Where the first window begins."""
     if isinstance(op, FullyConnected):
         return task.inputs[0].at(0, 0)

@@ -18,6 +18,7 @@ from numpy.typing import NDArray
 
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.lower.loop_order import ordered
 from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.topology import LANE_BYTES, Topology
@@ -128,34 +129,32 @@ def window_of(task: TileTask, op: DepthwiseConvolution) -> Window:
 
 
 def nest_of(task: TileTask, costs: LaneCosts, groups: PixelGroups) -> NestWriter:
-    """Loops: output row, block of words of channels, word, group of pixels; kernel row and input column inside."""
+    """Loops: output row, block of words of channels, word, group of pixels, or these in the task's order; kernel row
+    and input column inside.
+    """
     window, word, source, target = costs.window, costs.word, task.inputs[0], task.output
     step, share = costs.step_bytes(groups.pixels), costs.words_a_row(groups.pixels)
     reach, lanes = window.reach(groups.pixels), groups.pixels * word
     each = window.kernel[0] * reach * step
     down, across = window.strides
     row, pixel = source.row_bytes, source.pixel_bytes
+    rows = {"input": task.step * down * row, "output": task.step * target.row_bytes}
+    words = {"input": word, "weights": each, "output": word}
+    blocks = {name: share * stride for name, stride in words.items()} | {
+        "parameters": 3 * task.topology.tile.register_bytes
+    }
+    across_groups = {"input": groups.step * across * pixel, "output": groups.step * target.pixel_bytes}
+    outer = [
+        [Level("y", len(target.block_rows), rows)],
+        [
+            Level("cb", window.words // share, blocks),
+            Level("cg", share, words | {"parameters": LANE_BYTES * lanes}),
+        ],
+        [Level("xg", groups.count, across_groups)],
+    ]
     return NestWriter(
         [
-            Level(
-                "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
-            ),
-            Level(
-                "cb",
-                window.words // share,
-                {
-                    "input": share * word,
-                    "weights": share * each,
-                    "parameters": 3 * task.topology.tile.register_bytes,
-                    "output": share * word,
-                },
-            ),
-            Level("cg", share, {"input": word, "weights": each, "parameters": LANE_BYTES * lanes, "output": word}),
-            Level(
-                "xg",
-                groups.count,
-                {"input": groups.step * across * pixel, "output": groups.step * target.pixel_bytes},
-            ),
+            *ordered(task.order, outer),
             Level("ky", window.kernel[0], {"input": window.dilations[0] * row, "weights": reach * step}, reduce=True),
             Level("kx", reach, {"input": pixel, "weights": step}, reduce=True),
             Level("lane", lanes, {"output": target.pixel_bytes}),
