@@ -218,7 +218,8 @@ def tried(count: int, serial: bool) -> Iterator[tuple[str, str, list[int]]]:
 
 def test_a_better_chip_is_never_slower_where_one_thing_happens_at_a_time() -> None:
     """In these programs a fence stands behind each step: an instruction, both ends of a transfer, or a few that share
-    the ring. So nobody finds a port or a link taken that was free on a worse chip; and all rows of the host have places.
+    the ring. So nobody finds a port or a link taken that was free on a worse chip; and each row
+    of the host has a place.
     """
     found = list(tried(65, serial=True))
     assert len(found) > 50
@@ -234,8 +235,8 @@ ANOMALIES = {
     "instruction_bus.width_bytes": (random_program(7134), [1788, 248, 173, 183], PRIORITY),
     "host.latency_cycles": (random_program(7049, serial=True), [149, 151, 149, 148], PLACES),
 }
-"""Programs that a better chip makes slower, and why. With nothing else at work and a place for each row, this can't be (the
-law above).
+"""Programs that a better chip makes slower, and why. With nothing else at work, and a place for each row, this
+can't be: the law above.
 """
 
 
