@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import partial
@@ -52,7 +51,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
     pieces: Pieces = {}
     alike: dict[object, list[Piece]] = {}
     for tile, part in call.parts(map_):
-        task = _task(builder, call, tile, step)
+        task = task_of(builder, call, tile, step)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in alike:
             pieces[tile] = alike[likeness]
@@ -109,20 +108,18 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
         ops = {
-            tile: _placed(builder, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
+            tile: placed(builder, stream, tile, piece, () if k else waits[tile], based) for tile, piece in kth.items()
         }
         labels |= builder.write(call.label if rounds == 1 else f"{call.label}.{k}", ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
     made = {tile: _completion(builder, call, tile, [piece.op for piece in own]) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
-    builder.tensorops.append(
-        Counter({tile: builder.raised[tile, Flag.AVDATA] for tile in range(builder.topology.tiles)})
-    )
+    builder.note_call()
     if call.completes:
         builder.note(name, builder.plan.network.tensors[call.node.output], labels)
 
 
-def _placed(
+def placed(
     builder: ProgramBuilder,
     stream: ParameterStream,
     tile: int,
@@ -131,7 +128,7 @@ def _placed(
     known: dict[object, TensorOp],
 ) -> TensorOp:
     """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
-    if piece.op.parameters is None:
+    if piece.op.weights is piece.op.parameters is None:
         return replace(piece.op, wait=wait)
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)
@@ -156,7 +153,7 @@ def _step(builder: ProgramBuilder, call: LayerCall) -> int:
     return -1 if comes and builder.steps.get(read, 1) == 1 else 1
 
 
-def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
+def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
     node = call.node
     tensors = builder.plan.activations(node)
     network, maps = builder.plan.network, builder.placement.maps

@@ -49,6 +49,8 @@ class Arrival:
     by_last_rise: bool
 
 
+TENSOR_FLAGS = (Flag.AVDATA, Flag.PARTIAL_SUMS)
+"""What tensorops raise."""
 SOURCE = -1
 """The controller's infeed among the masters of the ring."""
 
@@ -71,10 +73,10 @@ class ProgramBuilder:
 
     ``raised`` is how far each flag of each tile will have counted once everything written so far is done;
     ``completions`` and ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops
-    of each tile have waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k calls; ``users`` holds
-    the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards
-    (-1); ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that have passed
-    each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
+    of each tile have waited; ``tensorops[k]`` counts each tile's rises of ``TENSOR_FLAGS`` by the first k calls;
+    ``users`` holds the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards
+    (1) or upwards (-1); ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that
+    have passed each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
     """
 
     topology: Topology
@@ -86,7 +88,7 @@ class ProgramBuilder:
     raised: Counter[tuple[int, Flag]] = field(default_factory=Counter)
     completions: dict[str, dict[int, Completion]] = field(default_factory=dict)
     arrived: dict[str, dict[int, dict[Flag, Arrival]]] = field(default_factory=dict)
-    tensorops: list[Counter[int]] = field(default_factory=lambda: [Counter()])
+    tensorops: list[Counter[tuple[int, Flag]]] = field(default_factory=lambda: [Counter()])
     awaited: set[tuple[int, Watcher]] = field(default_factory=set)
     users: dict[str, set[Engine]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
@@ -132,11 +134,18 @@ class ProgramBuilder:
         return Watcher(flag, count - self.topology.tile.strict_compare, loop, stride)
 
     def free(self, name: str, tile: int) -> tuple[Watcher, ...]:
-        """Waits for the last tensorop that uses the bytes on which a map will lie."""
+        """Waits for the last tensorops that use the bytes on which a map will lie."""
         before = self.placement.predecessors(name)
         last = max((self.placement.lifetimes[other].last for other in before), default=0)
-        done = self.tensorops[min(last, len(self.tensorops) - 1)][tile]
-        return (self.counted(Flag.AVDATA, done),) if done else ()
+        done = self.tensorops[min(last, len(self.tensorops) - 1)]
+        return tuple(self.counted(flag, done[tile, flag]) for flag in TENSOR_FLAGS if done[tile, flag])
+
+    def note_call(self) -> None:
+        """Remember how far the tensorops of all calls up to here will have counted."""
+        tiles = range(self.topology.tiles)
+        self.tensorops.append(
+            Counter({(tile, flag): self.raised[tile, flag] for tile in tiles for flag in TENSOR_FLAGS})
+        )
 
     def release(self, name: str) -> None:
         """Hold everything that comes until no DMA engine can be at the bytes any more on which a map will lie."""

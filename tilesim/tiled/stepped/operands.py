@@ -48,6 +48,15 @@ class Operands:
         width = size * lanes if op.operation is Operation.CONVOLUTION else size
         return x, self._memories.wide.read(self._address(op.weights, group, step), width)
 
+    def rows_of_sums(self, group: Iteration) -> list[int]:
+        """Where the rows of sums lie that a group adds: each place to which the reduction moves the first, in turn."""
+        reference = self._op.sums_in
+        if reference is None:
+            return []
+        moving = {loop for loop, stride in reference.strides if stride}
+        turns = (step for step in self.steps if not any(step.counters[k] for k in self.reduction - moving))
+        return [self._address(reference, group, step) for step in turns]
+
     def reads_where_it_writes(self, group: Iteration) -> frozenset[Place]:
         """What a group reads of the memory that the instruction writes."""
         op = self._op
@@ -55,7 +64,7 @@ class Operands:
             return frozenset(self._words_read(group))
         row_bytes = self._memories.row_bytes
         addresses = [self._address(op.weights, group, step) for step in self.steps] if op.weights else []
-        addresses += [group.address(op.sums_in)] if op.sums_in else []
+        addresses += self.rows_of_sums(group)
         return frozenset(("wide", address // row_bytes) for address in addresses)
 
     def _words_read(self, group: Iteration) -> Iterator[Place]:
