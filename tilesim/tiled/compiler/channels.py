@@ -16,12 +16,10 @@ from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.lower.partial_sums import is_total, sums_block
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.rows import rows_for
+from tilesim.tiled.compiler.sums_cycles import SEND_CYCLES, exchange
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-SEND_CYCLES = 4
-"""About what a master takes for a row on the ring, with its turn."""
 
 
 @dataclass(frozen=True)
@@ -109,7 +107,7 @@ class Spreader:
         wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
         sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
         largest = max(len(part.rows) * len(part.columns) for part in parts)
-        adding = largest * words + len(parts) * (sums + SEND_CYCLES + 2 * sums)
+        adding = largest * words + exchange(len(parts), sums)
         gathering = (len(parts) + 1) * sent * wide.row_bytes // self._word + source.shape.pixels * words
         if adding >= gathering:
             return None

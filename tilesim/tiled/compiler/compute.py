@@ -100,7 +100,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         builder.release(name)
     waits = {tile: _waits(builder, call, tile) for tile in pieces}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
-    first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
+    first = {tile for tile in pieces if joins and not builder.computes(tile)}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
     labels = builder.labels.setdefault(name, {})

@@ -125,6 +125,10 @@ class ProgramBuilder:
                 labels[tile] = name
         return labels
 
+    def computes(self, tile: int) -> bool:
+        """Whether a tile has a tensorop so far."""
+        return any(self.raised[tile, flag] for flag in TENSOR_FLAGS)
+
     def count(self, tile: int, flag: Flag) -> Watcher:
         """Waits for everything that has been written for a tile and raises ``flag``."""
         return self.counted(flag, self.raised[tile, flag])
@@ -193,7 +197,15 @@ class ProgramBuilder:
     def turn(self, master: int) -> tuple[Watcher, ...]:
         """Waits of a tile for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
         self._order(master)
+        return self.passed(master)
+
+    def passed(self, master: int) -> tuple[Watcher, ...]:
+        """Waits of a tile for the tails of all transfers that pass its stop."""
         return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+
+    def fence_consumer(self, tile: int) -> None:
+        """Hold everything until a tile has got all rows that are on their way to it."""
+        self._hold(1 << tile, Engine.RING_CONSUMER)
 
     def infeed_turn(self) -> int:
         """The tails that the infeed has to wait for, if the last master was another one; 0 if none."""
@@ -211,9 +223,11 @@ class ProgramBuilder:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
-        idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
+        self._hold(tiles, Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER)
+
+    def _hold(self, tiles: int, engine: Engine) -> None:
         number = len(self.rest)
-        self.rest.append(isa.TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
+        self.rest.append(isa.TileFence(tiles=tiles, idle=(engine,), increment=1, label=f"turn{number}.fence"))
         self.rest.append(isa.ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
 
     def note_unpacked(self, name: str, ops: Mapping[int, isa.WideToNarrow]) -> None:

@@ -48,6 +48,10 @@ class ParameterStream:
     def use(self, keys: Mapping[int, SetKey]) -> None:
         """The tensorops of a round, now written, use a set in each tile."""
         self.round += 1
+        self.note(keys)
+
+    def note(self, keys: Mapping[int, SetKey]) -> None:
+        """More tensorops, now written, use a set in each tile."""
         for tile, key in keys.items():
             if key not in self.used:
                 self.used[key] = self._nothing

@@ -53,8 +53,8 @@ def lower_sums(task: TileTask, op: Averaging, block: int) -> TensorOp:
     nest = NestWriter(
         [
             Level("zb", source.pixel_bytes // block, {"input": block, "sums": task.row_bytes}),
-            Level("y", len(source.rows), {"input": source.row_bytes}, reduce=True),
-            Level("x", len(source.columns), {"input": source.pixel_bytes}, reduce=True),
+            Level("ky", len(source.rows), {"input": source.row_bytes}, reduce=True),
+            Level("kx", len(source.columns), {"input": source.pixel_bytes}, reduce=True),
             Level("zi", block // inputs, {"input": inputs, "weights": step}, reduce=True),
             Level("lane", block, {}),
         ]
@@ -76,11 +76,32 @@ def lower_sums(task: TileTask, op: Averaging, block: int) -> TensorOp:
     )
 
 
-def lower_total(task: TileTask, op: Averaging, block: int, parts: int) -> TensorOp:
-    """The mean from the rows of ``parts`` tiles, one part after the other. Loops: block; part inside."""
-    nest = _parts(task, block, parts)
-    weights = task.keep("nothing", lambda: _nothing(task, block))
-    rule, multiplier, shift = _requantisation(op, task.inputs[0].shape)
+def lower_added(task: TileTask, block: int, parts: int, first: int) -> TensorOp:
+    """The rows of ``parts`` tiles as one of each block, the ``first`` of which is to be there, among the rows. What it
+    multiplies by nothing is the tile's own.
+    """
+    nest = _parts(task, task.inputs[0].pixel_bytes // block, parts, block)
+    own = task.inputs[0]
+    return TensorOp(
+        tiles=0,
+        operation=Operation.CONVOLUTION,
+        nest=nest.nest,
+        reduce=nest.reduce,
+        input=Reference(own.at(own.rows.start, own.columns.start)),
+        weights=_nothing(task, block),
+        sums_in=nest.reference("sums", 0),
+        sums_out=nest.reference("added", first * task.row_bytes),
+        produce=nest.outermost,
+        layer=task.layer,
+    )
+
+
+def lower_total(task: TileTask, op: Averaging, block: int, parts: int, first: int) -> TensorOp:
+    """The mean from the rows of ``parts`` tiles, one part after the other from the ``first`` row on. What it multiplies
+    by nothing is a word behind the pixel, which nobody writes.
+    """
+    nest = _parts(task, task.output.pixel_bytes // block, parts, block)
+    rule, multiplier, shift = requantisation(op, task.inputs[0].shape)
     bias, factor, places = (np.full(block, value, np.int32) for value in (0, multiplier, shift))
     rows = task.keep("parameters", lambda: requantisation_rows(bias, factor, places, block, task.row_bytes))
     return TensorOp(
@@ -88,10 +109,10 @@ def lower_total(task: TileTask, op: Averaging, block: int, parts: int) -> Tensor
         operation=Operation.CONVOLUTION,
         nest=nest.nest,
         reduce=nest.reduce,
-        input=Reference(spare_word(task)),
-        weights=Reference(weights),
+        input=Reference(task.output.at(0, 0) + task.output.pixel_bytes),
+        weights=_nothing(task, block),
         parameters=Reference(rows),
-        sums_in=nest.reference("sums", 0),
+        sums_in=nest.reference("sums", first * task.row_bytes),
         output=nest.reference("output", task.target),
         output_type=task.output_type,
         output_zero_point=op.output_zero_point,
@@ -102,27 +123,24 @@ def lower_total(task: TileTask, op: Averaging, block: int, parts: int) -> Tensor
     )
 
 
-def _parts(task: TileTask, block: int, parts: int) -> NestWriter:
-    blocks = task.output.pixel_bytes // block
+def _parts(task: TileTask, blocks: int, parts: int, block: int) -> NestWriter:
+    """Loops: block; part inside."""
     return NestWriter(
         [
-            Level("zb", blocks, {"sums": task.row_bytes, "output": block}),
+            Level("zb", blocks, {"sums": task.row_bytes, "added": task.row_bytes, "output": block}),
             Level("k", parts, {"sums": blocks * task.row_bytes}, reduce=True),
             Level("lane", block, {}),
         ]
     )
 
 
-def spare_word(task: TileTask) -> int:
-    """A word behind the pixel, which nobody writes: what is multiplied by nothing."""
-    return task.output.at(0, 0) + task.output.pixel_bytes
+def _nothing(task: TileTask, block: int) -> Reference:
+    """Weights of nothing."""
+    size = operand_stride(block, task.topology.tile.inputs_per_cycle)
+    return Reference(task.keep("nothing", lambda: np.zeros(size, np.int8)))
 
 
-def _nothing(task: TileTask, block: int) -> np.ndarray[tuple[int, ...], np.dtype[np.int8]]:
-    return np.zeros(operand_stride(block, task.topology.tile.inputs_per_cycle), np.int8)
-
-
-def _requantisation(op: Averaging, source: MapShape) -> tuple[str, int, int]:
+def requantisation(op: Averaging, source: MapShape) -> tuple[str, int, int]:
     """Rule, multiplier and shift for rows of parameters. Those have no rule ``divide``, but a product with the float64
     above the reciprocal rounds alike: its magnitude is never below the quotient's, so that a half goes away from zero,
     and above it by less than 2**-19 / count, while what is no half is 1 / (2 * count) away from any.
