@@ -203,16 +203,19 @@ class Reduction:
         turns = [builder.turn(half[0]) for half in parties.halves]  # both behind all that came before
         others = {half[-1]: self._receive(1, len(half) - 1) for half in parties.halves if half[1:]}
         builder.write(f"{self._name}.half.receive", others)
+        last = builder.last
         for tiles in zip_longest(*(half[:-1] for half in parties.halves)):
             for half, tile, first in zip(parties.halves, tiles, turns, strict=True):
                 if tile is not None:
                     turn = first if tile == half[0] else builder.passed(tile)
                     self._send(f"half.send{tile}", tile, 1 << half[-1], 0, turn)
+                    last = builder.last if half is parties.halves[0] else last
         arrivals = {tile: self._arrival(tile, parties.rows) for tile in others}
         self._issue("half", {tile: (self.pieces[tile][1], arrivals.get(tile, ())) for tile in parties.leaders})
         if self._rounds > 2:
             self._end_round()
         builder.fence_consumer(parties.leaders[1])
+        builder.last = last  # of the first half: the second is over
 
     @property
     def _rounds(self) -> int:
