@@ -29,7 +29,7 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.machine import Tiled
 from tilesim.tiled.rules.proof import proof_of
 
-EXAMPLES = counts(12, 300)
+EXAMPLES = counts(8, 200)
 
 
 @st.composite
