@@ -12,7 +12,7 @@ from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
-from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
@@ -39,9 +39,16 @@ class Piece:
 Pieces = dict[int, list[Piece]]
 
 
-def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_bytes: int | None = None) -> Pieces:
+def lowered(
+    builder: ProgramBuilder,
+    sets: KeepsParameters,
+    call: LayerCall,
+    most_bytes: int | None = None,
+    *,
+    side_by_side: bool = False,
+) -> Pieces:
     """The tensorops of a call for each tile; its parameters get their places in ``sets``, none of them with more than
-    ``most_bytes`` if its outputs can be made in several runs.
+    ``most_bytes`` if its outputs can be made in several runs. Several pixels may stand ``side_by_side`` in the lanes.
     """
     node = call.node
     builder.steps[call.makes] = step = _step(builder, call)
@@ -49,12 +56,14 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
     by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
     traits = traits_of(node)
     pieces: Pieces = {}
-    alike: dict[object, list[Piece]] = {}
+    known: dict[object, list[Piece]] = {}
+    made = map_.columns.own if call.group else map_.columns.blocks
+    alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
-        task = task_of(builder, call, tile, step)
+        task = replace(task_of(builder, call, tile, step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
-        if likeness in alike:
-            pieces[tile] = alike[likeness]
+        if likeness in known:
+            pieces[tile] = known[likeness]
             continue
         runs = _runs(task, node, part.channels, most_bytes)
         tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
@@ -63,7 +72,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
             pieces.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
-        alike[likeness] = pieces[tile]
+        known[likeness] = pieces[tile]
     return pieces
 
 
@@ -170,6 +179,8 @@ def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> T
         outputs=output.part(tile).channels,
         keep=nowhere,
         step=step,
+        row_cycles=builder.weight_row_cycles,
+        most_rows=max(map(len, builder.partition.made(node).rows.own)),
     )
 
 
@@ -194,7 +205,8 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
-    wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
+    at = builder.placement.maps[name].arrangement.sides(tile)
+    wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue

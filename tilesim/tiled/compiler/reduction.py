@@ -16,7 +16,7 @@ from tilesim.tiled.compiler.compute import Piece, Pieces, placed, task_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.lower.partial_sums import Averaging, lower_added, lower_sums, lower_total, sums_block
-from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.rows import receive, wide_rows
@@ -104,7 +104,7 @@ def staging_rows_of_sums(partition: Partition) -> dict[str, tuple[int, int]]:
     return rows
 
 
-def lowered_reduction(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall) -> Pieces:
+def lowered_reduction(builder: ProgramBuilder, sets: KeepsParameters, call: LayerCall) -> Pieces:
     """The sums of each tile that has a part, those of a half in its last tile, then the total of each that reads the
     mean; rows of sums are counted from the first byte of their place.
     """

@@ -183,15 +183,21 @@ class TensorControl(Engine):
             sums = sums + group.sums_in
         if op.sums_out:
             row = sums.astype(np.int32).view(np.uint8)
-            return self._result(outer, outer.address(op.sums_out), row, self.memories.row_bytes, "wide")
+            row_bytes = self.memories.row_bytes
+            return self._result(outer, outer.address(op.sums_out), row, (row_bytes, row_bytes), "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
-        words = np.zeros(-(-group.lanes // self.memories.word_bytes) * self.memories.word_bytes, np.uint8)
+        word_bytes = self.memories.word_bytes
+        words = np.zeros(-(-group.lanes // word_bytes) * word_bytes, np.uint8)
         words[: group.lanes] = data
-        return self._result(outer, outer.address(op.output), words, self.memories.word_bytes, "narrow")
+        apart = dict(op.output.strides).get(op.nest.loops[-1].name, word_bytes)
+        return self._result(outer, outer.address(op.output), words, (word_bytes, apart), "narrow")
 
-    def _result(self, outer: Iteration, address: int, data: Bytes, width: int, memory: str) -> Result:
-        accesses = deque((address + at, data[at : at + width]) for at in range(0, len(data), width))
+    def _result(self, outer: Iteration, address: int, data: Bytes, pitch: tuple[int, int], memory: str) -> Result:
+        """``pitch``: the bytes of an access, and from one to the next."""
+        width, apart = pitch
+        pieces = enumerate(range(0, len(data), width))
+        accesses = deque((address + k * apart, data[at : at + width]) for k, at in pieces)
         return Result(outer, accesses, frozenset((memory, place // width) for place, _ in accesses))
 
     def through(self) -> bool:

@@ -34,7 +34,8 @@ def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
-            writers = _last_writers(stream, write, widths, unit_bytes)
+            stride = operands.word_stride_bytes if written == "output" else None
+            writers = _last_writers(stream, write, widths, unit_bytes, stride or unit_bytes)
             last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
@@ -49,11 +50,11 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
-    """``widths``: the bytes that each group writes from its address on."""
+def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
+    """``widths``: the bytes that each group writes from its address on, in units ``stride`` bytes apart."""
     groups = len(write.groups)
     last = np.full(groups, -1, np.int64)
-    writes = _sorted_writes(write, widths, unit_bytes)
+    writes = _sorted_writes(write, widths, unit_bytes, stride)
     for step in np.unique(read.steps):
         units = (read.groups + step) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
@@ -62,10 +63,10 @@ def _last_writers(read: AddressStream, write: AddressStream, widths: Indices, un
     return last
 
 
-def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
+def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
     """Every (word or row, group that writes it) as one number, sorted."""
     groups = len(write.groups)
     units = -(-widths // unit_bytes)
     group = np.repeat(np.arange(groups), units)
     place = np.arange(len(group)) - np.repeat(np.cumsum(units) - units, units)
-    return np.sort((write.groups[group] // unit_bytes + place) * groups + group)
+    return np.sort((write.groups[group] + place * stride) // unit_bytes * groups + group)

@@ -90,6 +90,11 @@ class Operands:
     def output(self) -> AddressStream | None:
         return self._optional(self._op.output)
 
+    @property
+    def word_stride_bytes(self) -> int | None:
+        """From one word of a group's output to the next, if these do not lie side by side."""
+        return dict(self._op.output.strides).get(self._op.nest.loops[-1].name) if self._op.output else None
+
     @cached_property
     def results(self) -> int:
         """Lanes of all groups together."""
@@ -115,8 +120,13 @@ class Operands:
             return False
         groups, steps = self.group_nest.loops, self.step_nest.loops
         (low, high), (first, last) = (_ends(sources[0], (*groups, *steps)), _ends(sources[1], groups))
-        width = self.lane_bound if written == "output" else 1
-        return low // unit_bytes <= (last + width - 1) // unit_bytes and high // unit_bytes >= first // unit_bytes
+        behind = self._last_word(unit_bytes) if written == "output" else 0
+        last, first = last + max(0, behind), first + min(0, behind)
+        return low // unit_bytes <= last // unit_bytes and high // unit_bytes >= first // unit_bytes
+
+    def _last_word(self, word_bytes: int) -> int:
+        """From the first word of a group's output to the last."""
+        return ((self.lane_bound - 1) // word_bytes) * (self.word_stride_bytes or word_bytes)
 
     def _stream(self, reference: Reference) -> AddressStream:
         return AddressStream(reference, (self.group_nest, self.step_nest), self._addresses)
