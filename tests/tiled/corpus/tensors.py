@@ -183,6 +183,12 @@ class Making:
             register_bytes = sketch.chip.tile.register_bytes
             self.fields["sums_in"] = Reference(base - register_bytes, self._by_group(register_bytes))
             return
+        if self.shape.steps <= CONSTANT_ROWS and sketch.maybe(0.5):  # the same rows for all groups, one for each step
+            sums, at = sketch.source("wide", sketch.row * self.shape.steps, self.tiles)
+            self._narrow_down(sums)
+            self.wait += sketch.watch(sums, "", sketch.row * self.shape.steps)
+            self.fields["sums_in"] = Reference(at, (("k", sketch.row),))
+            return
         sums, at = sketch.source("wide", sketch.row * self.shape.outer, self.tiles)
         self._narrow_down(sums)
         self.wait += sketch.watch(sums, "o", sketch.row)

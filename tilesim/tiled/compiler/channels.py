@@ -13,13 +13,13 @@ from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
+from tilesim.tiled.compiler.lower.totals import is_total, sums_block
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
+from tilesim.tiled.compiler.rows import rows_for
+from tilesim.tiled.compiler.sums_cycles import SEND_CYCLES, exchange
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-SEND_CYCLES = 4
-"""About what a master takes for a row on the ring, with its turn."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +27,15 @@ class Spread:
     """How a layer is spread: ``block`` channels a tile, or over rows and columns (0), for a ``reason``.
 
     It ``keeps`` to the tiles that have its input's channels, of which nothing has to move then. If it ``leads``, the
-    layers behind it may do so.
+    layers behind it may do so. If it ``adds``, each tile sums up its own part of the input, and those who read the
+    layer add up the sums.
     """
 
     block: int
     reason: str
     keeps: bool = False
     leads: bool = False
+    adds: bool = False
 
     @property
     def choice(self) -> str:
@@ -60,6 +62,9 @@ class Spreader:
             return self._by_outputs(node, leads=wish == CHANNEL)
         if self.wishes.layers.get(layer) == SPATIAL:
             return Spread(0, "asked for")
+        return self._adding(node) or self._moving(node, wish)
+
+    def _moving(self, node: Node, wish: str) -> Spread:
         if traits_of(node).channel_wise:
             return self._channel_wise(node)
         if wish != CHANNEL:
@@ -84,10 +89,29 @@ class Spreader:
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
-        from_host = any(from_outside.stored is source for from_outside in plan.sources)
+        arrives = source.index in self.spreads and self.spreads[source.index].adds
+        from_host = arrives or any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
         shape = MapShape.of(source.shape)
         return tiles_for(shape, outputs, self.topology, delivered=spread or from_host, leaves=not readers)
+
+    def _adding(self, node: Node) -> Spread | None:
+        """Whether tiles are to sum up their own parts of the input, so that not the parts have to move but the sums."""
+        if not self.wishes.mixed or not is_total(self.plan.network, node):
+            return None
+        source = self.maps[self.plan.activations(node)[0].index]
+        block = sums_block(source.pixel_bytes, self.topology)
+        parts = [part for _, part in source.parts()]
+        if source.block or not block or len(parts) < 2:
+            return None
+        wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
+        sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
+        largest = max(len(part.rows) * len(part.columns) for part in parts)
+        adding = largest * words + exchange(len(parts), sums)
+        gathering = (len(parts) + 1) * sent * wide.row_bytes // self._word + source.shape.pixels * words
+        if adding >= gathering:
+            return None
+        return Spread(0, "the sums of its input's parts are less to move than these, by estimate", adds=True)
 
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""

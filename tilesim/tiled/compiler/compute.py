@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -77,7 +76,7 @@ def lowered(
     made = map_.columns.own if call.group else map_.columns.blocks
     alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
-        task = replace(_task(builder, call, tile, order.step), side_by_side=side_by_side and alike)
+        task = replace(task_of(builder, call, tile, order.step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in known:
             pieces[tile] = known[likeness]
@@ -143,7 +142,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     by_line = builder.mixed and row_by_row(call)
     waits = {} if by_line else {tile: _waits(builder, call, tile, own[0].op) for tile, own in pieces.items()}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
-    first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
+    first = {tile for tile in pieces if joins and not builder.computes(tile)}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
     labels = builder.labels.setdefault(name, {})
@@ -153,7 +152,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         if by_line:
             waits = {tile: tuple(line_waits(builder, call, tile, piece.op, piece.rows)) for tile, piece in kth.items()}
         ops = {
-            tile: _placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
+            tile: placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
             for tile, piece in kth.items()
         }
         label = call.label if rounds == 1 else f"{call.label}.{k}"
@@ -161,9 +160,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         stream.use({tile: piece.key for tile, piece in kth.items()})
     made = {tile: _completion(builder, call, tile, own) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
-    builder.tensorops.append(
-        Counter({tile: builder.raised[tile, Flag.AVDATA] for tile in range(builder.topology.tiles)})
-    )
+    builder.note_call()
     if call.completes:
         builder.note(name, builder.plan.network.tensors[call.node.output], labels)
 
@@ -181,7 +178,7 @@ def _written(builder: ProgramBuilder, label: str, ops: Mapping[int, TensorOp], f
     return labels
 
 
-def _placed(
+def placed(
     builder: ProgramBuilder,
     stream: ParameterStream,
     tile: int,
@@ -216,7 +213,7 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
     return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
 
 
-def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
+def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
     node = call.node
     tensors = builder.plan.activations(node)
     network, maps = builder.plan.network, builder.placement.maps

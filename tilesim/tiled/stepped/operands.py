@@ -48,6 +48,15 @@ class Operands:
         width = size * lanes if op.operation is Operation.CONVOLUTION else size
         return x, self._memories.wide.read(self._address(op.weights, group, step), width)
 
+    def rows_of_sums(self, group: Iteration) -> list[int]:
+        """Where the rows of sums lie that a group adds: each place to which the reduction moves the first, in turn."""
+        reference = self._op.sums_in
+        if reference is None:
+            return []
+        moving = {loop for loop, stride in reference.strides if stride}
+        turns = (step for step in self.steps if not any(step.counters[k] for k in self.reduction - moving))
+        return [self._address(reference, group, step) for step in turns]
+
     def reads_where_it_writes(self, group: Iteration) -> frozenset[Place]:
         """What a group reads of the memory that the instruction writes."""
         op = self._op
@@ -57,8 +66,7 @@ class Operands:
 
     def _sums_read(self, group: Iteration) -> Iterator[int]:
         op, unit = self._op, self._memories.sums_bytes
-        if op.sums_in:
-            yield group.address(op.sums_in) // unit
+        yield from (address // unit for address in self.rows_of_sums(group))
         lanes = op.nest.loops[-1].bound
         width = lanes * self._inputs_per_cycle if op.operation is Operation.CONVOLUTION else lanes
         if op.weights is None:

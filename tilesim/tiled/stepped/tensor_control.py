@@ -45,7 +45,7 @@ class Result:
 class TensorControl(Engine):
     """Reads the operands of a reduction step a cycle, queues finished result groups, and writes them.
 
-    A group first reads what else it needs: parameter rows that have changed, then its row of sums. It begins when its
+    A group first reads what else it needs: parameter rows that have changed, then its rows of sums. It begins when its
     loops' flags let it, fewer than ``tile.output_fifo_groups`` groups before it are unwritten, and none of these writes
     what it will read. It is written from the cycle after its last read on: narrow words, or one row of sums.
 
@@ -82,7 +82,7 @@ class TensorControl(Engine):
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
             self._group.extras.extend(("parameters", address) for address in rows)
         if self.op.sums_in:
-            self._group.extras.append(("sums", outer.address(self.op.sums_in)))
+            self._group.extras.extend(("sums", address) for address in self._operands.rows_of_sums(outer))
         self._reads = self._operands.reads_where_it_writes(outer)
 
     def arbitrate(self) -> None:
@@ -137,8 +137,9 @@ class TensorControl(Engine):
         what, address = group.extras.popleft()
         group.started = True
         if what == "sums":
-            sums = self.memories.wide.read(address, self.memories.sums_bytes)
-            group.sums_in = sums[: 4 * group.lanes].view(np.int32)
+            row = self.memories.wide.read(address, self.memories.sums_bytes)
+            sums = row[: 4 * group.lanes].view(np.int32)
+            group.sums_in = sums if group.sums_in is None else group.sums_in + sums
         else:
             self._unit.load(self.memories.wide.read(address, self.memories.row_bytes))
 

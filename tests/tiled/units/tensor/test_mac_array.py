@@ -212,6 +212,22 @@ def test_blocks_of_lanes_have_parameters_and_weights_of_their_own() -> None:
         assert np.array_equal(outputs(bench, 3, 12, 12, ElementType.I8)[..., 8 * block : 8 * block + lanes], expected)
 
 
+def test_rows_of_sums_that_the_reduction_moves_are_all_added() -> None:
+    """One for each iteration of the loops that move them, whatever the other loops of the reduction do."""
+    bench = bench_of(9, 3)
+    rows = bench.random.integers(-(1 << 31), 1 << 31, (3, 2, 5, 64), np.int64).astype(np.int32)
+    bench.wide()[:, SUMS : SUMS + 10 * ROW] = np.ascontiguousarray(rows).view(np.uint8).reshape(3, -1)
+    bench.wide()[:, :ROW] = 1
+    x = bench.narrow()[:, :8].view(np.int8).astype(np.int64).reshape(3, 2, 4)
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=2, k=5, zi=2, lane=64), reduce=("k", "zi"),
+        input=at(0, zi=4), weights=at(0), sums_in=at(SUMS, x=5 * ROW, k=ROW), sums_out=at(OUTPUT, x=ROW),
+    )  # fmt: skip
+    assert bench.cycles(op) == 2 * (10 + 5) + 1 + 1  # the first group's row is written while the second one reads
+    found = bench.wide()[:, OUTPUT : OUTPUT + 2 * ROW].view(np.int32).reshape(3, 2, 64)
+    assert np.array_equal(found, (rows.sum(2) + 5 * x.sum((1, 2))[:, None, None]).astype(np.int32))
+
+
 def test_oracle_28_half_to_even_then_zero_point_then_clamp() -> None:
     """64.5 becomes 64 and 63.5 becomes 64 by the float rule; 127 and more are clamped after the zero point."""
     bench = Bench()

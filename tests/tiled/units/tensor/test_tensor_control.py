@@ -125,6 +125,13 @@ def test_a_row_of_partial_sums_in_costs_a_wide_read_a_group(ports: int, extra: i
     assert cycles(op, wide_memory={"ports": ports}) == 5 * (20 + extra) + WORDS
 
 
+@pytest.mark.parametrize("ports", [1, 2])
+def test_rows_of_partial_sums_are_read_before_a_groups_first_step(ports: int) -> None:
+    """As many as the port has accesses in a cycle; the last of them beside the first issue, if there is room for it."""
+    op = convolution(sums_in=at(SUMS, x=ROW, zi=ROW), parameters=None)
+    assert cycles(op, wide_memory={"ports": ports}) == 5 * (20 + 20 // ports) + WORDS
+
+
 @pytest.mark.parametrize(("ports", "expected"), [(1, 5 * 20 + 4 + 1), (2, 5 * 20 + 1)])
 def test_a_row_of_partial_sums_out_costs_a_wide_write_a_group(ports: int, expected: int) -> None:
     """On one port each row but the last is written in a cycle that the next group then does not issue in."""

@@ -90,9 +90,10 @@ class TensorOp(_ForEngine):
     ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (bias, multiplier and shift of
     the lanes, each :attr:`~tilesim.tiled.topology.Tile.register_bytes` behind the one before, a row or less; or the 256
     bytes of a table), ``sums_in`` and ``sums_out`` (an int32 a lane, at multiples of as many bytes) wide.
-    With ``sums_out`` the int32 sums leave and no output is written. A group's words of ``output`` lie side by side, or
-    as far apart as it moves in the loop of the lanes. ``widths``: bits of activations and weights; 8 and
-    16 halve, 16 and 16 quarter the rate (so far that is all they do: operands are bytes).
+    With ``sums_out`` the int32 sums leave and no output is written. A group adds one row of ``sums_in``, or one for
+    each iteration of the reduction loops that move it, all of them before its first step. Its words of ``output`` lie
+    side by side, or as far apart as it moves in the loop of the lanes. ``widths``: bits of activations and weights; 8
+    and 16 halve, 16 and 16 quarter the rate (so far that is all they do: operands are bytes).
     """
 
     mnemonic: ClassVar[str] = "tensorop"

@@ -121,7 +121,7 @@ SHEET: Mapping[str, SheetRow] = {
             Operand("input_b", NARROW, rank=2, unit="operand"),
             Operand("weights", WIDE, rank=8, unit="byte", size="weights", in_one_row=True),
             Operand("parameters", WIDE, rank=7, unit="lane", size="parameters", once_a_group=True, in_one_row=True),
-            Operand("sums_in", WIDE, rank=7, unit="register", once_a_group=True),
+            Operand("sums_in", WIDE, rank=7, unit="register"),
             Operand("sums_out", WIDE, rank=6, unit="register", writes=True, once_a_group=True),
             Operand("output", NARROW, rank=2, unit="write", size="results", writes=True, once_a_group=True),
         ),

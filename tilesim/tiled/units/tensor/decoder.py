@@ -48,7 +48,8 @@ class Decoded:
     @cached_property
     def operations(self) -> Actions:
         """What the MAC array does."""
-        return mac_array.operations(self.op, self.operands.results, self.operands.steps, self.inputs)
+        operands = self.operands
+        return mac_array.operations(self.op, operands.results, operands.steps, self.inputs, len(operands.sum_rows))
 
     @cached_property
     def accesses(self) -> Actions:
@@ -132,8 +133,7 @@ class Decoder:
         extras = np.zeros(count, np.int64)
         if operands.parameters is not None:
             extras += ActivationUnit(memories).reads(op, operands.parameters.groups)
-        if op.sums_in is not None:
-            extras += 1
+        extras += len(operands.sum_rows)
         lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes
         writes = 1 if op.sums_out is not None else -(-lanes // memories.word_bytes)
         issues = operands.steps * cycles_per_step(op)

@@ -36,16 +36,17 @@ MACS: Mapping[tuple[int, ...], Action] = {
 """Multiply-accumulates by the bits of their operands."""
 
 
-def operations(op: TensorOp, results: int, steps: int, inputs: int) -> Actions:
+def operations(op: TensorOp, results: int, steps: int, inputs: int, sum_rows: int) -> Actions:
     """What the array does for so many ``results`` (lanes that run, of all groups) of ``steps`` steps each, in which a
-    convolution's lanes take ``inputs`` activations. A cell that multiplies padding works like the others.
+    convolution's lanes take ``inputs`` activations, and of ``sum_rows`` rows of sums. A cell that multiplies padding
+    works like the others.
     """
     arithmetic, every = ARITHMETIC[op.operation], inputs if op.operation is Operation.CONVOLUTION else 1
     actions = {action: count * every * results * steps for action, count in arithmetic.per_step.items()}
     for action, count in arithmetic.per_result.items():
         actions[action] = actions.get(action, 0) + count * results
-    if op.sums_in is not None:
-        actions[Action.ADD_32] = actions.get(Action.ADD_32, 0) + results
+    if sum_rows:
+        actions[Action.ADD_32] = actions.get(Action.ADD_32, 0) + sum_rows * results
     return {MACS[op.widths] if action is Action.MAC_8X8 else action: count for action, count in actions.items()}
 
 
@@ -64,8 +65,9 @@ class MacArray:
             steps = self._by_lane(op, operands.input, first, end, operands.lane_bound)
             sums = ARITHMETIC[op.operation].sums(op, steps, self._others(op, operands, first, end))
         if operands.sums_in is not None:
-            rows = self._memories.wide.operands(operands.sums_in.at(first, end)[:, 0], 4 * operands.lane_bound)
-            sums = sums + rows.view(np.int32)
+            at = operands.sums_in.groups[first:end, None] + operands.sum_rows
+            rows = self._memories.wide.operands(at, 4 * operands.lane_bound).view(np.int32)
+            sums = sums + rows.sum(axis=2, dtype=np.int32)
         return sums
 
     def _convolve(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:

@@ -71,6 +71,18 @@ class Operands:
         return self._optional(self._op.sums_in)
 
     @cached_property
+    def sum_rows(self) -> Indices:
+        """How far the rows of sums that a group adds lie behind its first one: one row, or one for each iteration of
+        the reduction loops that move ``sums_in``; none without.
+        """
+        reference = self._op.sums_in
+        if reference is None:
+            return np.empty(0, np.int64)
+        moving = {name for name, stride in reference.strides if stride}
+        rows = Nest(tuple(loop for loop in self.step_nest.loops if loop.name in moving))
+        return self._addresses(rows, Reference(0, reference.strides))
+
+    @cached_property
     def sums_out(self) -> AddressStream | None:
         return self._optional(self._op.sums_out)
 

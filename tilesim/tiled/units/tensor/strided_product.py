@@ -290,6 +290,8 @@ def _is_regular(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], columns:
         return False
     if "sums_out" in moved and not apart(grid.bounds, moved["sums_out"].groups, 4 * grid.lanes):
         return False
+    if "sums_in" in moved and any(moved["sums_in"].steps):
+        return False
     if {"sums_in", "sums_out"} & moved.keys() and columns != grid.columns:
         return False
     return "output" not in moved or _output_is_regular(

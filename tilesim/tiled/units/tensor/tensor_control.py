@@ -58,7 +58,8 @@ class TensorControl(TileEngine[TensorOp]):
     G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1, where larger
     rows let fewer reads than 3 do: see :mod:`~tilesim.tiled.units.tensor.activation_unit`; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
-    partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
+    partial sums in is one more wide read, of which a group has one, or one for each iteration of the reduction loops
+    that move it, before its first step; a row out (w = 1) is a wide write, for which the next group's issue
     waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
     that run are written; the last word of a group ends in zeros. Where lanes make less than a word, as those of
     ``tile.vector_bytes`` may, a group writes that part of one, in a cycle (w = 1). What a group reads and one before it
