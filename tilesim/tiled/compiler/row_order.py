@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
-LAST_WORDS = 4
+LAST_WORDS = 16
 """Words that come sideways for the last line of a map with which it pays to begin with other lines, though that takes
 one more tensorop. Assumption.
 """
