@@ -167,8 +167,8 @@ MUTANTS = (
     Mutant(
         "injection before forwarding",
         "stepped/ring.py",
-        "kind = self._pass_on(upstream)",
-        "kind = IDLE if self.outgoing and self.credits else self._pass_on(upstream)",
+        "kind = self._pass_on()",
+        "kind = IDLE if self.outgoing and self.credits else self._pass_on()",
         (56, 67, 72),
     ),
     Mutant(
@@ -266,12 +266,12 @@ MUTANTS = (
     ),
     Mutant("a row buffer less", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
     Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
-    Mutant("mesh credits", "stepped/mesh.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
+    Mutant("mesh credits", "stepped/mesh.py", "< self._room_bytes", "<= self._room_bytes", (2, 7, 26)),
     Mutant(
         "mesh hop",
         "stepped/mesh.py",
-        "+ self._mesh.hop_cycles, word",
-        "+ self._mesh.hop_cycles + 1, word",
+        "+ self._mesh.hop_cycles, beat",
+        "+ self._mesh.hop_cycles + 1, beat",
         (2, 6, 7),
     ),
     Mutant("fill words", "stepped/mesh.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
@@ -351,8 +351,8 @@ MUTANTS = (
     Mutant(
         "ring credit early (event)",
         "units/ring/ring.py",
-        "self._freed.append(self._clock.cycle + 1)",
-        "self._freed.append(self._clock.cycle)",
+        "self._freed.append(self._clock.cycle + self.row_cycles)",
+        "self._freed.append(self._clock.cycle + self.row_cycles - 1)",
         (68, 161, 209),
     ),
     Mutant(

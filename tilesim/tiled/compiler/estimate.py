@@ -41,10 +41,10 @@ def fastest(builders: Sequence[ProgramBuilder]) -> ProgramBuilder:
 
 
 def estimated_cycles(builder: ProgramBuilder) -> int:
-    """The steps of the busiest tile of each layer, and the words that come to it from its neighbours."""
-    return _computing(builder) + sum(
-        exchanged_words(map_, builder.topology.narrow_memory.word_bytes) for map_ in builder.placement.maps.values()
-    )
+    """The steps of the busiest tile of each layer, and what the words take that come to it from its neighbours."""
+    chip = builder.topology
+    words = sum(exchanged_words(map_, chip.narrow_memory.word_bytes) for map_ in builder.placement.maps.values())
+    return _computing(builder) + chip.mesh_beats * words
 
 
 def _computing(builder: ProgramBuilder) -> int:
