@@ -25,16 +25,20 @@ from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
+SUMS = "sums"
+"""The rows of wide memory for partial sums, one layer's after another's."""
+
 
 @dataclass(frozen=True)
 class Piece:
-    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any; and the
-    places of the rows of a tile's block that it makes, if it is the first to do.
+    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any, and from that
+    of the rows for ``sums``; and the places of the rows of a tile's block that it makes, if it is the first to do.
     """
 
     op: TensorOp
     key: SetKey
     rows: tuple[int, ...] = ()
+    sums: str = SUMS
 
     def based(self, address: int, sums: int) -> TensorOp:
         """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
@@ -49,9 +53,6 @@ def _from(operand: Reference | None, first: int) -> Reference | None:
 
 
 Pieces = dict[int, list[Piece]]
-
-SUMS = "sums"
-"""The rows of wide memory for partial sums, one layer's after another's."""
 
 
 def lowered(
@@ -195,7 +196,7 @@ def placed(
     address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
     kind = id(piece), address, waits
     if kind not in known:
-        sums = stream.layout.staging.get(SUMS)
+        sums = stream.layout.staging.get(piece.sums)
         known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
     return known[kind]
 

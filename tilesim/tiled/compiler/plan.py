@@ -148,6 +148,7 @@ def _sums(builder: ProgramBuilder, steps: list[Pieces]) -> dict[str, tuple[int, 
         for pieces in steps
         for tile, own in pieces.items()
         for piece in own
+        if piece.sums == SUMS
     }
     tiles = bitmap_of(sorted({tile for size, tile in sizes if size}))
     return {SUMS: (max(size for size, _ in sizes), tiles)} if tiles else {}

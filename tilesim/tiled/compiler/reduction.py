@@ -125,7 +125,8 @@ def lowered_reduction(builder: ProgramBuilder, sets: KeepsParameters, call: Laye
         ]
         if tile in parties.readers:
             ops.append(lower_total(task, op, parties.block, len(parties.senders), parties.first_row))
-        pieces[tile] = [known.setdefault(each, Piece(each, key)) for each in ops]
+        sums = staging_of(call.node.output)
+        pieces[tile] = [known.setdefault(each, Piece(each, key, sums=sums)) for each in ops]
     return pieces
 
 
@@ -172,8 +173,7 @@ class Reduction:
     def _issue(self, what: str, pieces: Mapping[int, tuple[Piece, Waits]]) -> dict[int, str]:
         known: dict[object, TensorOp] = {}
         ops = {
-            tile: self._staged(placed(self.builder, self.stream, tile, piece, wait, known))
-            for tile, (piece, wait) in pieces.items()
+            tile: placed(self.builder, self.stream, tile, piece, wait, known) for tile, (piece, wait) in pieces.items()
         }
         labels = self.builder.write(f"{self.call.label}.{what}", ops)
         self.stream.note({tile: piece.key for tile, (piece, _) in pieces.items()})
@@ -181,13 +181,6 @@ class Reduction:
 
     def _end_round(self) -> None:
         self.stream.use({})
-
-    def _staged(self, op: TensorOp) -> TensorOp:
-        """The tensorop with its rows of sums in their place."""
-        sums_in, sums_out = (
-            rows and replace(rows, base=rows.base + self.staging) for rows in (op.sums_in, op.sums_out)
-        )
-        return replace(op, sums_in=sums_in, sums_out=sums_out)
 
     def _part_waits(self, tile: int) -> Waits:
         """A tile sums up nothing but its own pixels."""
