@@ -19,7 +19,15 @@ from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.row_order import RowOrder, line_waits, row_by_row, row_order, row_runs, rows_outside
+from tilesim.tiled.compiler.row_order import (
+    RowOrder,
+    comes_in_parts,
+    line_waits,
+    row_by_row,
+    row_order,
+    row_runs,
+    rows_outside,
+)
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
@@ -211,7 +219,8 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
     across = -(-len(task.output.block_columns) // task.output.pixels)
     size = 1 if traits_of(call.node).channel_wise else task.topology.tile.lanes
     blocks = -(-len(task.outputs) // size)
-    return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
+    by_row = task.by_row or comes_in_parts(builder, call)
+    return OuterLoops(len(task.output.block_rows), blocks, across).best(by_row)
 
 
 def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:

@@ -50,6 +50,13 @@ def comes_by_line(builder: ProgramBuilder, name: str) -> bool:
     return builder.mixed and any(len(segments(part, row_bytes)) > 1 for _, part in map_.parts())
 
 
+def comes_in_parts(builder: ProgramBuilder, call: LayerCall) -> bool:
+    """Whether rows of a call wait for parts of its input apart: lines from the host, or a neighbour's last ones."""
+    if not row_by_row(call):
+        return False
+    return comes_by_line(builder, _read(builder, call)) or row_order(builder, call).late > 0
+
+
 def row_order(builder: ProgramBuilder, call: LayerCall) -> RowOrder:
     """Upwards if the rows that come from above are the last to come: a neighbour made them last. Or the way in which
     the lines are made, but for the rows that need such: these come last, if they would wait for more than
