@@ -1,17 +1,21 @@
-"""The activation unit: int32 sums become the integers of the next layer."""
+"""The activation unit: sums become the integers of the next layer."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.arithmetic.requantise import requantise, saturate
+from tilesim.arithmetic.table import leaky_steps
 from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.stepped.mac_array import DTYPES, Sums
 from tilesim.tiled.stepped.memory import Bytes
 
 PARAMETER_ROWS = 3
-"""Bias, multiplier and shift of the lanes."""
+"""Bias, multiplier and shift of the lanes; one more for a bias of 64 bits."""
 ROUNDED = (Operation.ADD, Operation.MULTIPLY, Operation.AVERAGE)
 """Operations whose results have the output's zero point already."""
 
@@ -32,7 +36,7 @@ class ActivationUnit:
             return []
         self._first_row, self._rows = first, []
         is_table = self._op.operation is Operation.TABLE  # which may be longer than a row
-        rows = -(-TABLE_BYTES // self._row_bytes) if is_table else PARAMETER_ROWS
+        rows = -(-TABLE_BYTES // self._row_bytes) if is_table else PARAMETER_ROWS + (16 in self._op.widths)
         return [first + k * self._row_bytes for k in range(rows)]
 
     def load(self, row: Bytes) -> None:
@@ -48,11 +52,29 @@ class ActivationUnit:
             return np.asarray(table[sums & 0xFF])
         if address is not None:
             at = address % self._row_bytes
-            bias, multiplier, shift = (row[at : at + 4 * len(sums)].view(np.int32) for row in self._rows)
-            sums = requantise(op.rule, sums + bias, multiplier, shift)
+            *bias, multiplier, shift = (row[at : at + 4 * len(sums)].view(np.int32) for row in self._rows)
+            sums = self._requantised(sums + whole(bias), multiplier, shift)
         elif op.operation is Operation.SUM:
             multiplier, shift = (np.array([value], np.int32) for value in op.scaling)
-            sums = requantise(op.rule, sums, multiplier, shift)
+            sums = self._requantised(sums, multiplier, shift)
+        elif op.operation is Operation.LEAKY_RELU:
+            up, up_shift, down, down_shift = op.scaling
+            sums = leaky_steps(op.rule, sums, (up, up_shift), (down, down_shift))
         zero_point = 0 if op.operation in ROUNDED else op.output_zero_point
         low, high = op.clamp
         return saturate(sums, zero_point, (low, high), DTYPES[op.output_type]).view(np.uint8)
+
+    def _requantised(self, sums: Sums, multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> Sums:
+        """All rules but one take the lower 32 bits."""
+        return requantise(self._op.rule, sums if self._op.rule == "long" else sums.astype(np.int32), multiplier, shift)
+
+
+def whole(words: Sequence[NDArray[np.int32]]) -> Sums:
+    """Numbers of one word of 32 bits, or of two, the lower one first."""
+    return words[0] if len(words) == 1 else (words[1].astype(np.int64) << 32) + words[0].view(np.uint32)
+
+
+def split(sums: Sums) -> list[Bytes]:
+    """The bytes of each of these words."""
+    words = [sums] if sums.dtype == np.int32 else [sums & 0xFFFFFFFF, sums >> 32]
+    return [word.astype(np.uint32).view(np.uint8) for word in words]

@@ -45,8 +45,7 @@ class Operands:
             return x, narrow.read(self._address(op.input_b, group, step), size)
         if op.weights is None:
             return x, None
-        width = size * lanes if op.operation is Operation.CONVOLUTION else size
-        return x, self._memories.wide.read(self._address(op.weights, group, step), width)
+        return x, self._memories.wide.read(self._address(op.weights, group, step), self._weight_bytes(lanes))
 
     def reads_where_it_writes(self, group: Iteration) -> frozenset[Place]:
         """What a group reads of the memory that the instruction writes."""
@@ -54,9 +53,13 @@ class Operands:
         if op.sums_out is None:
             return frozenset(self._words_read(group))
         row_bytes = self._memories.row_bytes
-        addresses = [self._address(op.weights, group, step) for step in self.steps] if op.weights else []
-        addresses += [group.address(op.sums_in)] if op.sums_in else []
-        return frozenset(("wide", address // row_bytes) for address in addresses)
+        places = set()
+        for address in (self._address(op.weights, group, step) for step in self.steps) if op.weights else ():
+            places |= {address // row_bytes, (address + self._weight_bytes(self.lanes(group)) - 1) // row_bytes}
+        if op.sums_in:
+            first = group.address(op.sums_in) // row_bytes
+            places |= {first, first + (16 in op.widths)}
+        return frozenset(("wide", place) for place in places)
 
     def _words_read(self, group: Iteration) -> Iterator[Place]:
         word_bytes, size = self._memories.word_bytes, self._input_bytes(self.lanes(group))
@@ -67,7 +70,12 @@ class Operands:
                     yield "narrow", word
 
     def _input_bytes(self, lanes: int) -> int:
-        return self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
+        elements = self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
+        return elements * self._op.widths[0] // 8
+
+    def _weight_bytes(self, lanes: int) -> int:
+        inputs = self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else 1
+        return lanes * inputs * self._op.widths[1] // 8
 
     def _address(self, reference: Reference, group: Iteration, step: Iteration) -> int:
         return group.address(reference) + step.address(reference) - reference.base

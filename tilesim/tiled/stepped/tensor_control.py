@@ -7,13 +7,14 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import TensorOp
-from tilesim.tiled.stepped.activation_unit import ActivationUnit
+from tilesim.tiled.stepped.activation_unit import ActivationUnit, split, whole
 from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, TileContext
-from tilesim.tiled.stepped.mac_array import MacArray, Sums, cycles_per_step
+from tilesim.tiled.stepped.mac_array import MacArray, cycles_per_step
 from tilesim.tiled.stepped.memory import Bytes, Port
 from tilesim.tiled.stepped.operands import Operands, Place
 from tilesim.tiled.stepped.ttu import Iteration, Watch
@@ -30,7 +31,7 @@ class ResultGroup:
     started: bool = False
     step: int = 0
     cycle: int = 0
-    sums_in: Sums | None = None
+    sums_in: list[NDArray[np.int32]] = field(default_factory=list)
 
 
 @dataclass
@@ -47,7 +48,7 @@ class TensorControl(Engine):
 
     A group first reads what else it needs: parameter rows that have changed, then its row of sums. It begins when its
     loops' flags let it, fewer than ``tile.output_fifo_groups`` groups before it are unwritten, and none of these writes
-    what it will read. It is written from the cycle after its last read on: narrow words, or one row of sums.
+    what it will read. It is written from the cycle after its last read on: narrow words, or rows of sums.
 
     Timing: in a cycle the write asks for its port first, then reads of parameters and sums, as many as the port has
     accesses left, then the issue, which gets all its ports or none. The last of the former and the first issue of a
@@ -65,6 +66,7 @@ class TensorControl(Engine):
         self._operands = Operands(op, self.memories, self.tile.topology.tile.inputs_per_cycle)
         self._watch = Watch(op.wait)
         self._cycles_per_step = cycles_per_step(op)
+        self._sum_rows = 2 if 16 in op.widths else 1
         self._unit = ActivationUnit(op, self.memories.row_bytes)
         self._results: deque[Result] = deque()
         self._group: ResultGroup | None = None
@@ -82,7 +84,8 @@ class TensorControl(Engine):
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
             self._group.extras.extend(("parameters", address) for address in rows)
         if self.op.sums_in:
-            self._group.extras.append(("sums", outer.address(self.op.sums_in)))
+            first = outer.address(self.op.sums_in)
+            self._group.extras.extend(("sums", first + k * self.memories.row_bytes) for k in range(self._sum_rows))
         self._reads = self._operands.reads_where_it_writes(outer)
 
     def arbitrate(self) -> None:
@@ -131,7 +134,7 @@ class TensorControl(Engine):
         row = self.memories.wide.read(address, self.memories.row_bytes)
         group.started = True
         if what == "sums":
-            group.sums_in = row[: 4 * group.lanes].view(np.int32)
+            group.sums_in.append(row[: 4 * group.lanes].view(np.int32))
         else:
             self._unit.load(row)
 
@@ -178,20 +181,18 @@ class TensorControl(Engine):
     def _finished(self, group: ResultGroup) -> Result:
         op, outer = self.op, group.outer
         sums = group.array.result()
-        if group.sums_in is not None:
-            sums = sums + group.sums_in
+        if group.sums_in:
+            sums = sums + whole(group.sums_in)
         if op.sums_out:
-            row = sums.astype(np.int32).view(np.uint8)
-            return self._result(outer, outer.address(op.sums_out), row, self.memories.row_bytes, "wide")
+            address, width = outer.address(op.sums_out), self.memories.row_bytes
+            rows = [(address + k * width, row) for k, row in enumerate(split(sums))]
+            return Result(outer, deque(rows), frozenset(("wide", at // width) for at, _ in rows))
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
-        words = np.zeros(-(-group.lanes // self.memories.word_bytes) * self.memories.word_bytes, np.uint8)
-        words[: group.lanes] = data
-        return self._result(outer, outer.address(op.output), words, self.memories.word_bytes, "narrow")
-
-    def _result(self, outer: Iteration, address: int, data: Bytes, width: int, memory: str) -> Result:
-        accesses = deque((address + at, data[at : at + width]) for at in range(0, len(data), width))
-        return Result(outer, accesses, frozenset((memory, place // width) for place, _ in accesses))
+        address, width = outer.address(op.output), self.memories.word_bytes
+        words = np.pad(data, (0, -len(data) % width))
+        accesses = deque((address + at, words[at : at + width]) for at in range(0, len(words), width))
+        return Result(outer, accesses, frozenset(("narrow", place // width) for place, _ in accesses))
 
     def through(self) -> bool:
         return self._group is None and not self._results

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from tilesim.tiled.isa.model.fields import MemoryName, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, Operation, TensorOp, counted_nest
@@ -37,25 +38,46 @@ def words_per_access(op: MeshIn | MeshOut, topology: Topology) -> int:
 TABLE_BYTES = 256
 
 
-def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
-    """What the words of the sheet mean in bytes, for an operation on ``lanes`` lanes."""
+class OperandSizes(NamedTuple):
+    """What tells how large a tensorop's operands are: the bytes of an element of each, and the rows of its sums."""
+
+    operation: Operation = Operation.CONVOLUTION
+    input_bytes: int = 1
+    weight_bytes: int = 1
+    output_bytes: int = 1
+    sum_rows: int = 1
+
+    @classmethod
+    def of(cls, op: TensorOp) -> OperandSizes:
+        return cls(op.operation, op.input_type.bytes, op.weight_type.bytes, op.output_type.bytes, op.sum_rows)
+
+
+BYTES = OperandSizes()
+"""Those of a convolution of bytes."""
+
+
+def sizes_bytes(topology: Topology, sizes: OperandSizes = BYTES, lanes: int = 1) -> Mapping[str, int]:
+    """What the words of the sheet mean in bytes, for a tensorop with such operands on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
-    broadcast = operation is Operation.CONVOLUTION
-    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, operation, lanes)
+    broadcast = sizes.operation is Operation.CONVOLUTION
+    return _sizes_bytes(word, row, tile.inputs_per_cycle if broadcast else tile.vector_bytes, sizes, lanes)
 
 
 @lru_cache(maxsize=1 << 12)
-def _sizes_bytes(word: int, row: int, operand: int, operation: Operation, lanes: int) -> Mapping[str, int]:
-    broadcast = operation is Operation.CONVOLUTION
+def _sizes_bytes(word: int, row: int, elements: int, sizes: OperandSizes, lanes: int) -> Mapping[str, int]:
+    inputs, weights = elements * sizes.input_bytes, elements * sizes.weight_bytes
+    parameter_rows = 1 + sizes.sum_rows  # with whole rows; the last one ends with the lanes
     return {
         "byte": 1,
         "word": word,
         "row": row,
         "lane": LANE_BYTES,
-        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * row + LANE_BYTES * lanes,
-        "operand": operand,
-        "weights": lanes * operand if broadcast else operand,
-        "results": -(-lanes // word) * word,
+        "parameters": TABLE_BYTES if sizes.operation is Operation.TABLE else parameter_rows * row + LANE_BYTES * lanes,
+        "operand": min(word, inputs),
+        "inputs": inputs,
+        "weights": lanes * weights if sizes.operation is Operation.CONVOLUTION else weights,
+        "sums": sizes.sum_rows * row,
+        "results": -(-lanes * sizes.output_bytes // word) * word,
     }
 
 
@@ -67,7 +89,7 @@ class Access:
     nest: Nest
     reference: Reference
     moving: frozenset[str]
-    operation: Operation = Operation.CONVOLUTION
+    sizes: OperandSizes = BYTES
 
     @property
     def field(self) -> str:
@@ -92,35 +114,38 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
 def _of_tensorop(op: TensorOp) -> Iterator[Access]:
     # The lanes all go in one cycle, so that their loop never moves an address.
     issued = frozenset(loop.name for loop in op.nest.loops[:-1])
+    sizes = OperandSizes.of(op)
     for operand in op.row.operands:
         reference = getattr(op, operand.field)
         if reference is not None:
             moving = issued.difference(op.reduce) if operand.once_a_group else issued
-            yield Access(operand, op.nest, reference, moving, op.operation)
+            yield Access(operand, op.nest, reference, moving, sizes)
 
 
 def access_faults(access: Access, topology: Topology) -> Iterator[str]:
     """What is wrong with the addresses of ``access``, whose nest and reference must be sound."""
-    yield from _misaligned(access, sizes_bytes(topology, access.operation)[access.operand.unit])
+    yield from _misaligned(access, sizes_bytes(topology, access.sizes)[access.operand.unit])
     yield from _outside(access, topology)
     if not access.operand.in_one_row:
         return
-    row_bytes = topology.wide_memory.row_bytes
+    rows = access.sizes.weight_bytes if access.field == "weights" else 1  # one in each pass
+    row_bytes = rows * topology.wide_memory.row_bytes
     sized = partial(_row_part_bytes, access, topology)
     if straddles(access.nest, access.reference, access.moving, sized, row_bytes):
         most = max(sized(domain.innermost) for domain in domains(access.nest))
-        yield f"{access.field} must not cross the end of a row of {row_bytes} bytes within one operand of {most} bytes"
+        what = f"a row of {row_bytes}" if rows == 1 else f"a pair of rows of {row_bytes}"
+        yield f"{access.field} must not cross the end of {what} bytes within one operand of {most} bytes"
 
 
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
-    if access.operation is Operation.TABLE:
+    if access.sizes.operation is Operation.TABLE:
         return min(TABLE_BYTES, topology.wide_memory.row_bytes)
     return LANE_BYTES * lanes if access.field == "parameters" else size_bytes(access, topology, lanes)
 
 
 def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
     """What one access touches whose innermost loop runs ``lanes`` times."""
-    return sizes_bytes(topology, access.operation, lanes)[access.operand.size or access.operand.unit]
+    return sizes_bytes(topology, access.sizes, lanes)[access.operand.size or access.operand.unit]
 
 
 def extent(access: Access, topology: Topology) -> tuple[int, int]:

@@ -1,11 +1,12 @@
-"""The activation unit: int32 sums become the integers of the next layer.
+"""The activation unit: sums become the integers of the next layer.
 
 Bias, multiplier and shift of the lanes are three wide rows that stay in registers until their address changes or the
-instruction ends; element-wise and pooling layers carry theirs in the instruction. A table of 256 bytes, one for all
-lanes, is kept likewise.
+instruction ends; of operands of 16 bits four, as the bias takes two (:mod:`~tilesim.tiled.units.tensor.sums`).
+Element-wise and pooling layers carry theirs in the instruction: also a leaky ReLU, which has two multipliers. A table
+of 256 bytes, one for all lanes, is kept like the rows.
 
-Timing: none of its own; the three rows cost three wide reads when they change, a table as many as it has rows. Source:
-US 19/025,090 [0028], [0050]; the rows are an assumption, the table is from the Edge TPU as reported by others.
+Timing: none of its own; the rows cost a wide read each when they change, a table as many as it has rows. Source: US
+19/025,090 [0028], [0050]; the rows are an assumption, the table is from the Edge TPU as reported by others.
 """
 
 from __future__ import annotations
@@ -13,15 +14,23 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.requantise import BLOCK_ELEMENTS, requantise
+from tilesim.arithmetic.requantise import BLOCK_ELEMENTS
 from tilesim.sim.core.action import Actions
 from tilesim.tiled.isa.model.accesses import TABLE_BYTES
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import AddressStream, Operands
-from tilesim.tiled.units.tensor.operations import ARITHMETIC, Sums, saturated, scaled
+from tilesim.tiled.units.tensor.operations import ARITHMETIC, Sums, rescaled, saturated, scaled
+from tilesim.tiled.units.tensor.sums import from_rows
 
-PARAMETER_ROWS = 3
+SCALE_ROWS = 2
+"""Multiplier and shift."""
+
+
+def parameter_rows(op: TensorOp) -> int:
+    """Rows that a block of lanes has: of its bias, then multiplier and shift."""
+    return op.sum_rows + SCALE_ROWS
 
 
 def operations(op: TensorOp, results: int) -> Actions:
@@ -37,7 +46,7 @@ class ActivationUnit:
         self._memories = memories
 
     def finish(self, op: TensorOp, operands: Operands, sums: Sums, first: int, end: int) -> NDArray[np.uint8]:
-        """Output bytes (samples, groups, lanes) of the groups ``first`` to ``end``."""
+        """Output bytes (samples, groups, lanes times those of an element) of the groups ``first`` to ``end``."""
         if op.operation is Operation.TABLE:
             return self._looked_up(operands, sums, slice(first, end))
         if operands.parameters is None:
@@ -46,7 +55,7 @@ class ActivationUnit:
 
     def rows(self, op: TensorOp) -> int:
         """How many rows are read when they change."""
-        return -(-TABLE_BYTES // self._memories.row_bytes) if op.operation is Operation.TABLE else PARAMETER_ROWS
+        return -(-TABLE_BYTES // self._memories.row_bytes) if op.operation is Operation.TABLE else parameter_rows(op)
 
     def row(self, address: NDArray[np.int64]) -> NDArray[np.int64]:
         """The first of the rows that hold the parameters at ``address``."""
@@ -61,15 +70,19 @@ class ActivationUnit:
 
     def _by_rows(self, op: TensorOp, parameters: AddressStream, lanes: int, sums: Sums, groups: slice) -> Sums:
         addresses, which = np.unique(parameters.groups[groups], return_inverse=True)
-        rows = addresses[:, None] + np.arange(PARAMETER_ROWS) * self._memories.row_bytes
-        values = self._memories.wide.operands(rows, 4 * lanes).view(np.int32)
+        rows = addresses[:, None] + np.arange(parameter_rows(op)) * self._memories.row_bytes
+        values = self._memories.wide.operands(rows, LANE_BYTES * lanes).view(np.int32)
         if len(values) == 1 and len(addresses) == 1:
-            bias, multiplier, shift = values[0, 0]
-            return requantise(op.rule, sums + bias, multiplier, shift)
-        out = np.empty_like(sums)
+            return biased(op, sums, values[0, 0])
+        out = np.empty(sums.shape, np.int32)
         step = max(1, BLOCK_ELEMENTS // sums[:, :1].size)
         for start in range(0, sums.shape[1], step):
             block = slice(start, start + step)
-            bias, multiplier, shift = np.moveaxis(values[:, which[block]], 2, 0)
-            out[:, block] = requantise(op.rule, sums[:, block] + bias, multiplier, shift)
+            out[:, block] = biased(op, sums[:, block], values[:, which[block]])
         return out
+
+
+def biased(op: TensorOp, sums: Sums, rows: NDArray[np.int32]) -> Sums:
+    """Sums (..., lanes) with the bias in parameter rows (..., rows, lanes), rescaled by what else is in these."""
+    bias = from_rows(rows[..., : op.sum_rows, :])
+    return rescaled(op, sums + bias, rows[..., -2, :], rows[..., -1, :])

@@ -120,7 +120,7 @@ class Decoder:
 
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
         operands = Operands(op, self.ttu.addresses)
-        last = last_writers(operands, memories)
+        last = last_writers(operands, memories, self._tile.inputs_per_cycle)
         regular = strided_product(op, operands, memories, self._tile.inputs_per_cycle, self._weights) or elementwise(
             op, operands, memories
         )
@@ -137,9 +137,9 @@ class Decoder:
             np.not_equal(rows[1:], rows[:-1], out=extras[1:], casting="unsafe")
             extras *= activation.rows(op)
         if op.sums_in is not None:
-            extras += 1
+            extras += op.sum_rows
         lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes
-        writes = 1 if op.sums_out is not None else -(-lanes // memories.word_bytes)
+        writes = op.sum_rows if op.sums_out is not None else -(-lanes * op.output_type.bytes // memories.word_bytes)
         issues = operands.steps * cycles_per_step(op)
         apart = None if last is None else self._apart(last)
         return Costs(extras, np.full(count, issues, np.int64), np.full(count, writes, np.int64), apart)

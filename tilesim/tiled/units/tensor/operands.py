@@ -10,7 +10,7 @@ from typing import TypeAlias
 import numpy as np
 
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.isa.model.loops import Indices, addresses, without
 
 Addresses: TypeAlias = Callable[[Nest, Reference], Indices]
@@ -94,7 +94,29 @@ class Operands:
         grid[(slice(None),) * at + (-1,)] = alternate.limit
         return grid.reshape(-1)
 
-    def may_meet(self, read: str, written: str, unit_bytes: int) -> bool:
+    def touched_bytes(self, name: str, unit_bytes: int, inputs_per_cycle: int) -> Indices:
+        """The bytes that each group reads (in a step) or writes from its address on, as far as words or rows of
+        ``unit_bytes`` tell: of bytes a step reads one of them.
+        """
+        per_lane, always = self._sizes(name, unit_bytes, inputs_per_cycle)
+        return np.broadcast_to(per_lane * self.lanes if per_lane else np.int64(always), self.count)
+
+    def _sizes(self, name: str, unit_bytes: int, inputs_per_cycle: int) -> tuple[int, int]:
+        """The same of a lane, or of all if it is the same for any number of them."""
+        op = self._op
+        if name in ("sums_in", "sums_out"):
+            return 0, (op.sum_rows - 1) * unit_bytes + 1
+        if name == "output":
+            return op.output_type.bytes, 0
+        element_bytes = op.weight_type.bytes if name == "weights" else op.input_type.bytes
+        if element_bytes == 1:
+            return 0, 1
+        if op.operation is not Operation.CONVOLUTION:
+            return element_bytes, 0
+        step = inputs_per_cycle * element_bytes
+        return (step, 0) if name == "weights" else (0, step)
+
+    def may_meet(self, read: str, written: str, unit_bytes: int, inputs_per_cycle: int) -> bool:
         """Whether there are both operands, and some words or rows of ``unit_bytes`` lie between the first and the last
         of either, so that one may be read and written.
         """
@@ -103,8 +125,10 @@ class Operands:
             return False
         groups, steps = self.group_nest.loops, self.step_nest.loops
         (low, high), (first, last) = (_ends(sources[0], (*groups, *steps)), _ends(sources[1], groups))
-        width = self.lane_bound if written == "output" else 1
-        return low // unit_bytes <= (last + width - 1) // unit_bytes and high // unit_bytes >= first // unit_bytes
+        sizes = (self._sizes(name, unit_bytes, inputs_per_cycle) for name in (read, written))
+        read_bytes, written_bytes = (per_lane * self.lane_bound + always for per_lane, always in sizes)
+        high, last = high + read_bytes - 1, last + written_bytes - 1
+        return low // unit_bytes <= last // unit_bytes and high // unit_bytes >= first // unit_bytes
 
     def _stream(self, reference: Reference) -> AddressStream:
         return AddressStream(reference, (self.group_nest, self.step_nest), self._addresses)

@@ -20,11 +20,13 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
+from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.tensor.mac_array import MacArray
 from tilesim.tiled.units.tensor.operands import Operands
+from tilesim.tiled.units.tensor.sums import to_rows
 
 
 @dataclass
@@ -58,7 +60,9 @@ class TensorControl(TileEngine[TensorOp]):
     G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
     partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
-    waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
+    waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. With operands of 16 bits a step takes
+    2 or 4 cycles, a group has twice the output words if they have 16, there are two rows of sums for each, and 4
+    parameter rows instead of 3. Of a row of sums those of the lanes
     that run are written; the last word of a group ends in zeros. What a group reads and one before it writes: see
     :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output FIFO's depth
     is an assumption.
@@ -153,17 +157,19 @@ class TensorControl(TileEngine[TensorOp]):
         sums = self._mac_array.sums(op, operands, first, end)
         lanes = operands.lanes[first:end]
         if operands.sums_out is not None:
-            row = np.ascontiguousarray(sums).view(np.uint8)
+            rows = to_rows(sums)
             for count in np.unique(lanes):
                 chosen = np.flatnonzero(lanes == count)
-                at = operands.sums_out.groups[first:end][chosen]
-                self.tile.memories.wide.write_words(at, row[:, chosen, : 4 * count])
+                at = operands.sums_out.groups[first:end][chosen, None]
+                at = at + np.arange(op.sum_rows) * self.tile.memories.row_bytes
+                self.tile.memories.wide.write_words(at, rows[:, chosen, :, : LANE_BYTES * count])
             return
         assert operands.output is not None
         data = self._activation.finish(op, operands, sums, first, end)
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
-            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :count])
+            width_bytes = count * op.output_type.bytes
+            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :width_bytes])
 
     def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
         word_bytes = self.tile.memories.word_bytes
