@@ -83,7 +83,8 @@ def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -
         return [channels]
     lanes, weights = task.topology.tile.lanes, task.constants[0]
     block_bytes = (
-        block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile) + 3 * task.row_bytes
+        block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile)
+        + task.parameter_bytes
     )
     length = max(1, most_bytes // block_bytes) * lanes
     return [channels[k : k + length] for k in range(0, len(channels), length)]

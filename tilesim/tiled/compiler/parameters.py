@@ -41,15 +41,23 @@ def byte_weights(weights: NDArray[Any], block: int, fill: int) -> NDArray[Any]:
     return whole.reshape(height, width, -1, block).transpose(2, 0, 1, 3)
 
 
+def parameter_rows(input_bytes: int) -> int:
+    """Rows for a block of channels: its bias, of 64 bits if activations have 16, then multiplier and shift."""
+    return input_bytes + 2
+
+
 def requantisation_rows(
-    bias: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, row_bytes: int
+    bias: NDArray[Any], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, row_bytes: int, count: int
 ) -> NDArray[np.int32]:
-    """Bias, multiplier and shift as (blocks, 3, row) int32: three rows for each block of channels."""
+    """Bias, multiplier and shift as (blocks, count, row) int32: three rows for each block of channels, or four, of
+    which the first has the low, the second the high halves of the bias.
+    """
     blocks = -(-bias.size // block)
-    rows = np.zeros((blocks, 3, row_bytes // 4), np.int32)
-    for k, values in enumerate((bias, multiplier, shift)):
+    rows = np.zeros((blocks, count, row_bytes // 4), np.int32)
+    halves = [bias] if count == parameter_rows(1) else [bias, bias.astype(np.int64) >> 32]
+    for k, values in enumerate((*halves, multiplier, shift)):
         full = np.zeros(blocks * block, np.int32)
-        full[: bias.size] = np.broadcast_to(values, bias.shape)
+        full[: bias.size] = np.broadcast_to(values, bias.shape).astype(np.int32)
         rows[:, k, :block] = full.reshape(blocks, block)
     return rows
 

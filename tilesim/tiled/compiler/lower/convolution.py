@@ -14,7 +14,13 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import padded
-from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_rows
+from tilesim.tiled.compiler.parameters import (
+    byte_weights,
+    lane_weights,
+    operand_stride,
+    parameter_rows,
+    requantisation_rows,
+)
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
@@ -52,7 +58,7 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     task, op = _some(task, op, 2)
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
-    height, width, _ = weights.shape
+    (moves, makes), (height, width, _) = task.vector, weights.shape
     block = channel_block(padded(channels, vector) // vector, task.topology.tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
     nest = NestWriter(
@@ -65,11 +71,16 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
             Level(
                 "cb",
                 padded(channels, vector) // block,
-                {"input": block, "weights": height * width * block, "parameters": 3 * task.row_bytes, "output": block},
+                {
+                    "input": block * source.element_bytes,
+                    "weights": height * width * block,
+                    "parameters": task.parameter_bytes,
+                    "output": block * target.element_bytes,
+                },
             ),
             Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
             Level(
-                "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
+                "cg", block // vector, {"input": moves, "weights": vector, "parameters": 4 * vector, "output": makes}
             ),
             Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
             Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
@@ -137,18 +148,18 @@ def _windows(
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
-    kernel_row = width * steps * step
+    kernel_row, makes = width * steps * step, lanes * target.element_bytes
     down, across = strides
     nest = NestWriter(
         [
             Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
-            Level("zb", blocks, {"weights": height * kernel_row, "parameters": 3 * task.row_bytes, "output": lanes}),
+            Level("zb", blocks, {"weights": height * kernel_row, "parameters": task.parameter_bytes, "output": makes}),
             Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
             Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
             Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
-            Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
+            Level("zi", steps, {"input": tile.inputs_per_cycle * source.element_bytes, "weights": step}, reduce=True),
             Level("lane", lanes, {}),
         ],
         Alternate("zb", outputs % lanes) if outputs % lanes else None,
@@ -175,7 +186,9 @@ def _weighted(
     weights = task.keep("weights", make_weights)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_rows(task.constants[1], op.multiplier, op.shift, block, task.row_bytes),
+        lambda: requantisation_rows(
+            task.constants[1], op.multiplier, op.shift, block, task.row_bytes, parameter_rows(task.input_type.bytes)
+        ),
     )
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),
