@@ -287,7 +287,7 @@ def test_a_piece_stands_after_an_instruction_of_the_run() -> None:
         "piece[0] of tensor 8: after must be the label of an instruction of the run, not 'F2' (one of F1)",
         "piece[0] of tensor 8: index must be that of a tensor, not 8",
         "piece[0] of tensor 8: tile must be below the number of tiles 4, not 4",
-        "piece[0] of tensor 8: element must be a type, not 'i9' (one of i8, u8)",
+        "piece[0] of tensor 8: element must be a type, not 'i9' (one of i16, i8, u8)",
         "piece[0] of tensor 8: address must keep it inside the narrow memory of 1024 bytes, not 0x3e8 to 0x4b7",
     ]
 

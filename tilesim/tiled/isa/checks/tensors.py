@@ -150,13 +150,12 @@ def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
         yield f"tile must be below the number of tiles {program.topology.tiles}, not {piece.tile}"
     if piece.element not in frozenset(ElementType):
         yield f"element {unknown(piece.element, ElementType, 'a type')}"
-        return
     if min(piece.extent) < 1 or min(piece.row_bytes, piece.pixel_bytes) < 0:
         yield f"extent must be at least 1 each way and row_bytes and pixel_bytes at least 0, not {piece.extent}"
         return
     size_bytes = program.topology.narrow_memory.size_bytes
     height, width, channels = piece.extent
-    pixel_bytes = channels * ElementType(piece.element).bytes
+    pixel_bytes = channels * (ElementType.I16.bytes if piece.element == ElementType.I16 else 1)
     end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + pixel_bytes
     if piece.address < 0 or end > size_bytes:
         yield f"address must keep it inside the narrow memory of {size_bytes} bytes, not {piece.address:#x} to {end:#x}"
