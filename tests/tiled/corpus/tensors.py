@@ -233,7 +233,8 @@ class Making:
             strides = (("o", sketch.random.choice((0, sketch.row * (PARAMETER_ROWS + wide)))),)
             few = self.shape.outer <= PARAMETER_SETS
             self.fields["parameters"] = Reference(first, strides if few else ())
-            self.fields["rule"] = sketch.random.choice(("double", "long" if wide else "single"))
+            rules = sketch.types.choice((("double", "long"), ("wide", "float"))) if wide else ("double", "single")
+            self.fields["rule"] = sketch.random.choice(rules)
         elif self.operation in SCALINGS:
             scalings = (WIDE_SCALINGS if self._sum_rows > 1 else SCALINGS)[self.operation]
             rule = sketch.random.choice(sorted(scalings))

@@ -201,7 +201,7 @@ def _classifier_faults(network: Network, finishing: set[int]) -> list[str]:
         f"{network.name}: node {node.title} ({node.kind}) must work on int8 or uint8, not on int16"
         for node in nodes
         if not isinstance(node.operator, Dequantise)
-        and np.int16 in {network.tensors[index].dtype for index in (node.inputs[0], node.output)}
+        and any(network.tensors[index].dtype == np.int16 for index in (node.inputs[0], node.output))
     ]
 
 

@@ -53,7 +53,8 @@ class TensorProbe:
         height, width, channels = piece.extent
         rows, columns, offsets = (np.arange(size) for size in (height, width, channels * element.itemsize))
         places = rows[:, None, None] * piece.row_bytes + columns[:, None] * piece.pixel_bytes + offsets
-        return self._memories[piece.tile].bytes[:, piece.address + places].view(element)
+        content = self._memories[piece.tile].bytes[:, piece.address + places]
+        return np.ascontiguousarray(content).view(element)
 
     def _assemble(self, layout: TensorLayout) -> Array:
         pieces = self._read_out[layout.index]

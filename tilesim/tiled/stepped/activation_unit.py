@@ -65,8 +65,9 @@ class ActivationUnit:
         return saturate(sums, zero_point, (low, high), DTYPES[op.output_type]).view(np.uint8)
 
     def _requantised(self, sums: Sums, multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> Sums:
-        """All rules but one take the lower 32 bits."""
-        return requantise(self._op.rule, sums if self._op.rule == "long" else sums.astype(np.int32), multiplier, shift)
+        """Of 64 bits some rules take the lower 32."""
+        lower = self._op.rule in ("double", "single", "divide")
+        return requantise(self._op.rule, sums.astype(np.int32) if lower else sums, multiplier, shift)
 
 
 def whole(words: Sequence[NDArray[np.int32]]) -> Sums:

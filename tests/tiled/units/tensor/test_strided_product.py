@@ -103,7 +103,7 @@ def test_convolution(
 @settings(max_examples=120, deadline=None)
 @given(
     SMALL, st.integers(1, 4), SMALL, st.integers(1, 3), st.sampled_from([4, 8, 10, 64]), st.booleans(),
-    st.sampled_from(["long", "double"]), st.sampled_from([0, 5]), st.sampled_from([0, 3]),
+    st.sampled_from(["long", "double", "wide"]), st.sampled_from([0, 5]), st.sampled_from([0, 3]),
     st.sampled_from(["", "in", "out", "both"]), WIDE, st.sampled_from([I8, I16]), SAMPLES, CUTS, st.integers(0, 999),
 )  # fmt: skip
 def test_convolution_of_16_bits(

@@ -106,9 +106,10 @@ class TensorOp(_ForEngine):
     ``widths``: bits of the activations and of what they are multiplied by; the types say so, too. What is a byte
     elsewhere is two bytes of an operand of 16 bits, which takes as many lanes and inputs a step as one of bytes, but
     comes in two passes, a word or a row each: 8 and 16 halve the rate, 16 and 16 quarter it. Then sums and biases have
-    64 bits: their low halves are in one row, their high halves in the next. The rule ``long`` takes all of a sum, the
-    others its low half. Source: US 19/025,090 [0050] for the widths; "In-Datacenter Performance Analysis of a Tensor
-    Processing Unit", section 2, for the rates; passes and rows are assumptions.
+    64 bits: their low halves are in one row, their high halves in the next. The rules ``double``, ``single`` and
+    ``divide`` take the low half of a sum, the others all of it. Source: US 19/025,090 [0050] for the widths;
+    "In-Datacenter Performance Analysis of a Tensor Processing Unit", section 2, for the rates; passes and rows are
+    assumptions.
     """
 
     mnemonic: ClassVar[str] = "tensorop"

@@ -100,8 +100,8 @@ def _first(steps: Arrays) -> Array:
     return next(iter(steps))
 
 
-LONG = "long"
-"""The rule that takes all 64 bits of a sum."""
+HALVES = ("double", "single", "divide")
+"""Rules in fixed point that take the low half of a sum of 64 bits; the others take all."""
 _OUTPUT = {Action.ADD_32: 2, Action.MULTIPLY_32: 1}
 
 ARITHMETIC: Mapping[Operation, Arithmetic] = {
@@ -140,8 +140,8 @@ def scaled(op: TensorOp, sums: Sums) -> Sums:
 
 
 def rescaled(op: TensorOp, sums: Sums, multiplier: NDArray[np.int32], shift: NDArray[np.int32]) -> Sums:
-    """Sums by the rule of an instruction, most of which take 32 bits of each."""
-    return requantise(op.rule, sums if op.rule == LONG else sums.astype(np.int32, copy=False), multiplier, shift)
+    """Sums by the rule of an instruction, some of which take 32 bits of each."""
+    return requantise(op.rule, sums.astype(np.int32, copy=False) if op.rule in HALVES else sums, multiplier, shift)
 
 
 def saturated(op: TensorOp, values: Sums) -> NDArray[np.uint8]:
