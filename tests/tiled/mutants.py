@@ -269,6 +269,27 @@ MUTANTS = (
         "        self.producer.claim()",
         (28, 112, 137),
     ),
+    Mutant(
+        "one pass for 8 by 16 bits",
+        "stepped/mac_array.py",
+        "passes = (op.widths[0] // 8) * (op.widths[1] // 8)",
+        "passes = op.widths[0] // 8",
+        (13, 32, 43),
+    ),
+    Mutant(
+        "one row of sums of 64 bits",
+        "stepped/tensor_control.py",
+        "self._sum_rows = 2 if 16 in op.widths else 1",
+        "self._sum_rows = 1",
+        (13, 44, 47),
+    ),
+    Mutant(
+        "results of 16 bits in half the words (event)",
+        "units/tensor/decoder.py",
+        "lanes * op.output_type.bytes // memories",
+        "lanes // memories",
+        (13, 24, 32),
+    ),
     Mutant("two wide ports", "stepped/memory.py", "Port(topology.wide_memory.ports)", "Port(2)", (0, 2, 3)),
     Mutant(
         "output FIFO depth",
