@@ -171,7 +171,7 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (WIDE, {"input": at(2, y=16, zi=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
         (WIDE, {"input": at(1000, y=8)}, "input must stay inside the narrow memory of 1024 bytes, but ends at 1032"),
         (WIDE, {"output": at(996)}, "output must stay inside the narrow memory of 1024 bytes, but ends at 1028"),
-        (WIDE, {"parameters": at(1792)}, "parameters must stay inside the wide memory of 2048 bytes, but ends at 2112"),
+        (WIDE, {"parameters": at(1856)}, "parameters must stay inside the wide memory of 2048 bytes, but ends at 2112"),
         (WIDE, {"sums_in": at(1984)}, "sums_in must stay inside the wide memory of 2048 bytes, but ends at 2112"),
         (WIDE, {"weights": at(64, zi=128)}, "weights must not cross the end of a pair of rows of 128 bytes within one"),
         (CONV, {"clamp": (5, -5)}, "clamp must be the smallest and the largest result, not 5, -5"),
