@@ -7,9 +7,11 @@ from dataclasses import dataclass, field
 
 from tilesim.network.graph import Network
 
-SPATIAL, CHANNEL, AUTO = "spatial", "channel", "auto"
-CHOICES = (SPATIAL, CHANNEL, AUTO)
-"""By rows and columns of the map; by output channels, each tile of the whole map; whichever the chip is faster with."""
+SPATIAL, CHANNEL, AUTO, MIXED = "spatial", "channel", "auto", "mixed"
+CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
+"""By rows and columns of the map; by output channels, each tile of the whole map; whichever of these the chip is faster
+with; a cut for each layer, and lanes for narrow ones, by estimate.
+"""
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,11 @@ class Wishes:
 
     def of(self, layer: int) -> str:
         return self.layers.get(layer, self.default)
+
+    @property
+    def mixed(self) -> bool:
+        """Whether the compiler may map layers as is best by estimate."""
+        return self.default == MIXED
 
 
 @dataclass(frozen=True)

@@ -37,12 +37,13 @@ ELSEWHERE = {
 RUN_TIME_KEYS = frozenset(
     (
         "clock_hz",
-        *("host.bytes_per_cycle", "host.latency_cycles", "data_memory.bytes_per_cycle"),
+        *("host.bytes_per_cycle", "host.latency_cycles"),
         *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
         *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
         *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
     )
 )
+"""data_memory.bytes_per_cycle is none of them: where parameters come from there, it decides how many they may be."""
 
 
 class Tiled(

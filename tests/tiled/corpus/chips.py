@@ -8,7 +8,16 @@ from typing import Any
 from tilesim.tiled.topology import Topology
 
 GRIDS = ((1, 1), (1, 2), (2, 1), (1, 3), (2, 2), (2, 2), (3, 1), (2, 3))
-SHAPES = ((4, 4, 4, 16), (4, 4, 4, 32), (8, 4, 4, 32), (4, 2, 2, 16), (8, 4, 8, 64), (4, 8, 8, 32))
+SHAPES = (
+    (16, 2, 2, 64),
+    (8, 2, 2, 32),
+    (4, 4, 4, 16),
+    (4, 4, 4, 32),
+    (8, 4, 4, 32),
+    (4, 2, 2, 16),
+    (8, 4, 8, 64),
+    (4, 8, 8, 32),
+)
 """Lanes, inputs a cycle, and the bytes of a word and of a row."""
 NARROW_BYTES, WIDE_BYTES, DATA_BYTES = 1 << 13, 1 << 14, 1 << 12
 

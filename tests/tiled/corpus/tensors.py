@@ -89,7 +89,7 @@ def tensorop(sketch: Sketch) -> None:
     broadcast = operation is Operation.CONVOLUTION
     lanes = random.randint(1, tile.lanes if broadcast else tile.vector_bytes)
     reduces = operation not in (*TWO, *ALONE)
-    sums_out = reduces and operation not in (Operation.MAXIMUM, Operation.AVERAGE) and sketch.maybe(0.3)
+    sums_out = reduces and operation not in (Operation.MAXIMUM, Operation.AVERAGE) and sketch.maybe(0.7)
     types = sketch.types.choice(TYPES) if sketch.wide and operation is not Operation.TABLE else TYPES[0]
     shape = Shape(
         outer=random.choice((1, 1, 2, 3, 4)),
@@ -111,6 +111,7 @@ class Making:
     shape: Shape
     sums_out: bool
     types: tuple[ElementType, ElementType, ElementType]
+    apart: bool = False
 
     def post(self) -> None:
         sketch, shape = self.sketch, self.shape
@@ -148,7 +149,7 @@ class Making:
             clamp=tuple(limit << (self.types[2].bits - 8) for limit in sketch.random.choice(CLAMPS)),
             **self.fields,
         )
-        unit = {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
+        unit = 0 if self.apart else {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
         size = written_bytes * shape.groups
         sketch.post(op, Buffer(memory, base, size, self.tiles, unit_bytes=unit))
 
@@ -169,6 +170,12 @@ class Making:
 
     def _by_group(self, stride: int) -> tuple[tuple[str, int], ...]:
         return (("o", self.shape.inner * stride), ("g", stride))
+
+    def _interleaved(self, base: int) -> Reference:
+        """The first words of all groups, then their second ones, and so on."""
+        word = self.sketch.word
+        strides = (*self._by_group(word), ("l", self.shape.groups * word))
+        return Reference(base, strides)
 
     def _moved(self, base: int, group: int, step: int) -> Reference:
         return Reference(base, (*self._by_group(group), ("k", step)))
@@ -224,7 +231,8 @@ class Making:
         if self.sums_out:
             self.fields["sums_out"] = target
             return
-        self.fields["output"] = target
+        self.apart = self.shape.lanes > sketch.word and sketch.maybe(0.7)
+        self.fields["output"] = self._interleaved(base) if self.apart else target
         if self.operation is Operation.TABLE:
             self.fields["parameters"] = Reference(sketch.first_row)
         elif self.operation in WEIGHED:

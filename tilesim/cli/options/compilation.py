@@ -44,7 +44,7 @@ class PlacementOptions(Options):
     partition: Annotated[
         list[str] | None,
         word_option(
-            "[LAYER=]spatial|channel|auto",
+            "[LAYER=]spatial|channel|auto|mixed",
             "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
             "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given "
             "several times.",

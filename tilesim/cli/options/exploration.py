@@ -114,7 +114,7 @@ class PointChoices(Options):
     partition: Annotated[
         list[str] | None,
         word_option(
-            "spatial|channel|auto",
+            "spatial|channel|auto|mixed",
             "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
             "whichever takes fewer simulated cycles.",
         ),

@@ -40,9 +40,16 @@ class Piece:
 Pieces = dict[int, list[Piece]]
 
 
-def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_bytes: int | None = None) -> Pieces:
+def lowered(
+    builder: ProgramBuilder,
+    sets: ParameterSets,
+    call: LayerCall,
+    most_bytes: int | None = None,
+    *,
+    side_by_side: bool = False,
+) -> Pieces:
     """The tensorops of a call for each tile; its parameters get their places in ``sets``, none of them with more than
-    ``most_bytes`` if its outputs can be made in several runs.
+    ``most_bytes`` if its outputs can be made in several runs. Several pixels may stand ``side_by_side`` in the lanes.
     """
     node = call.node
     builder.steps[call.makes] = step = _step(builder, call)
@@ -50,12 +57,13 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
     by_row = _row_by_row(call) and (map_.rows.exchanges or map_.columns.exchanges)
     traits = traits_of(node)
     pieces: Pieces = {}
-    alike: dict[object, list[Piece]] = {}
+    known: dict[object, list[Piece]] = {}
+    alike = len({len(columns) for columns in map_.columns.blocks if columns}) == 1
     for tile, part in call.parts(map_):
-        task = _task(builder, call, tile, step)
+        task = replace(_task(builder, call, tile, step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
-        if likeness in alike:
-            pieces[tile] = alike[likeness]
+        if likeness in known:
+            pieces[tile] = known[likeness]
             continue
         runs = _runs(task, node, part.channels, most_bytes)
         tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
@@ -64,7 +72,7 @@ def lowered(builder: ProgramBuilder, sets: ParameterSets, call: LayerCall, most_
             keep = partial(sets.keep, key, tiles)
             mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
             pieces.setdefault(tile, []).extend(Piece(op, key) for op in traits.lower(mine, node.operator))
-        alike[likeness] = pieces[tile]
+        known[likeness] = pieces[tile]
     return pieces
 
 
@@ -174,6 +182,7 @@ def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> Til
         outputs=output.part(tile).channels,
         keep=nowhere,
         step=step,
+        row_cycles=builder.weight_row_cycles,
     )
 
 

@@ -8,6 +8,7 @@ from functools import reduce
 from itertools import count, groupby, zip_longest
 from math import prod
 from operator import or_
+from typing import TypeAlias
 
 from tilesim.errors import CapacityError
 from tilesim.machines.policies import CachePolicy, Wishes
@@ -24,6 +25,7 @@ from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.topology import Topology
 
+Planned: TypeAlias = list[tuple[ProgramBuilder, list[Pieces], WideLayout]]
 CHUNKS = 8
 """Parameters that don't stay come in sets of at most this part of wide memory, if a block of lanes needs no more: there
 is room then for one in use, one on its way and many that stay.
@@ -32,18 +34,41 @@ is room then for one in use, one on its way and many that stay.
 
 def plan_parameters(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
-) -> list[tuple[ProgramBuilder, list[Pieces], WideLayout]]:
+) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
-    that can be; else layers in runs of their outputs.
+    that can be; else layers in runs of their outputs. Weights for several pixels side by side take more room: if some
+    then come from data memory, the networks are lowered without, too, and the way with fewer cycles is taken.
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    networks_lowered = [_lowered(builder, None) for builder in builders]
+    ways = (True, False) if any(own.mixed for own in asked) else (False,)
+    plans: list[Planned] = []
+    for side_by_side in ways:
+        try:
+            plans.append(_plan(builders, policy, side_by_side=side_by_side))
+        except CapacityError as error:
+            too_large = error
+            continue
+        if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
+            break
+    if not plans:
+        raise too_large
+    return min(plans, key=_cycles)
+
+
+def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, *, side_by_side: bool) -> Planned:
+    networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
     layouts = all_stay([needs for _, needs in networks_lowered], policy)
     if layouts is None:
-        networks_lowered = [_lowered(builder, topology.wide_memory.size_bytes // CHUNKS) for builder in builders]
+        most_bytes = builders[0].topology.wide_memory.size_bytes // CHUNKS
+        networks_lowered = [_lowered(builder, most_bytes, side_by_side) for builder in builders]
         layouts = some_stream([needs for _, needs in networks_lowered], policy)
     return list(zip(builders, (steps for steps, _ in networks_lowered), layouts, strict=True))
+
+
+def _cycles(planned: Planned) -> float:
+    """About how long inferences take, each as long as its tensorops, or as data memory for what comes from there."""
+    return sum(max(_issue_cycles(steps).total(), layout.streamed_cycles) for _, steps, layout in planned)
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
@@ -74,10 +99,10 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
 
 
-def _lowered(builder: ProgramBuilder, most_bytes: int | None) -> tuple[list[Pieces], Needs]:
+def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
-    steps = [lowered(builder, sets, call, most_bytes) for call in builder.partition.calls]
+    steps = [lowered(builder, sets, call, most_bytes, side_by_side=side_by_side) for call in builder.partition.calls]
     name, staging = builder.plan.network.name, dict(_staging(builder))
     return steps, Needs(name, builder.topology, sets, _uses(steps, sets), _issue_cycles(steps), staging)
 

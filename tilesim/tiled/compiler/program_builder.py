@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
@@ -49,6 +50,8 @@ class Arrival:
     by_last_rise: bool
 
 
+HOME_CYCLES = 3
+"""What a row from its home tile takes: two of its producer's, one of each port that it goes through."""
 SOURCE = -1
 """The controller's infeed among the masters of the ring."""
 
@@ -95,6 +98,16 @@ class ProgramBuilder:
     tails: Counter[int] = field(default_factory=Counter)
     staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
     last: LastTransfer | None = None
+
+    @cached_property
+    def weight_row_cycles(self) -> int:
+        """About what a wide row of weights costs each inference: what a master and a commit take on the ring, or what
+        data memory does, if the weights take more than half of what the tiles hold together.
+        """
+        chip, tensors = self.topology, self.plan.network.tensors.values()
+        size = sum(tensor.data.nbytes for tensor in tensors if tensor.data is not None)
+        stays = 2 * size <= chip.wide_memories_bytes
+        return HOME_CYCLES if stays else chip.wide_memory.row_bytes // chip.data_memory.bytes_per_cycle
 
     @property
     def run(self) -> tuple[isa.Instruction, ...]:

@@ -22,7 +22,8 @@ class TileTask:
     sees to it that the array that ``make`` makes is in wide memory, and returns how far behind the first of them.
 
     ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
-    -1 upwards); with ``by_row`` each of them raises the flag.
+    -1 upwards); with ``by_row`` each of them raises the flag. Several pixels may stand ``side_by_side`` in the lanes if
+    that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference.
     """
 
     topology: Topology
@@ -36,6 +37,8 @@ class TileTask:
     keep: Callable[[str, Callable[[], NDArray[Any]]], int]
     step: int = 1
     by_row: bool = False
+    side_by_side: bool = False
+    row_cycles: int = 0
 
     @property
     def row_bytes(self) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -184,15 +185,22 @@ class TensorControl(Engine):
         if group.sums_in:
             sums = sums + whole(group.sums_in)
         if op.sums_out:
-            address, width = outer.address(op.sums_out), self.memories.row_bytes
-            rows = [(address + k * width, row) for k, row in enumerate(split(sums))]
-            return Result(outer, deque(rows), frozenset(("wide", at // width) for at, _ in rows))
+            width = self.memories.row_bytes
+            return self._result(outer, outer.address(op.sums_out), split(sums), (width, width), "wide")
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
-        address, width = outer.address(op.output), self.memories.word_bytes
-        words = np.pad(data, (0, -len(data) % width))
-        accesses = deque((address + at, words[at : at + width]) for at in range(0, len(words), width))
-        return Result(outer, accesses, frozenset(("narrow", place // width) for place, _ in accesses))
+        width = self.memories.word_bytes
+        words = np.pad(data, (0, -len(data) % width)).reshape(-1, width)
+        apart = dict(op.output.strides).get(op.nest.loops[-1].name, width)
+        return self._result(outer, outer.address(op.output), words, (width, apart), "narrow")
+
+    def _result(
+        self, outer: Iteration, address: int, pieces: Iterable[Bytes], pitch: tuple[int, int], memory: str
+    ) -> Result:
+        """``pitch``: the bytes of a place, and from one access to the next."""
+        width, apart = pitch
+        accesses = deque((address + k * apart, piece) for k, piece in enumerate(pieces))
+        return Result(outer, accesses, frozenset((memory, at // width) for at, _ in accesses))
 
     def through(self) -> bool:
         return self._group is None and not self._results

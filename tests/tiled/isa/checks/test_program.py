@@ -133,6 +133,7 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (CONV, {"reduce": ("lane",)}, "reduce must be the 1 loops"),
         (CONV, {"reduce": ("zz",)}, "reduce must be the 1 loops"),
         (CONV, {"output": at(512, zi=4)}, "output must not move in the reduction loop zi"),
+        (CONV, {"weights": at(0, zi=64, lane=4)}, "weights must not move in the loop lane of the lanes: one access"),
         # addresses
         (CONV, {"input": at(1000, y=8)}, "input must stay inside the narrow memory of 1024 bytes, but ends at 1028"),
         (CONV, {"input": at(0, y=-8)}, "input must stay inside the narrow memory of 1024 bytes, but begins at -24"),
@@ -142,6 +143,8 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (FEED, {"address": 960}, "address must stay inside the data memory of 1024 bytes, not 0x3c0 to 0x440"),
         (CONV, {"input": at(2, y=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
         (CONV, {"output": at(512, y=18)}, "output must move by a multiple of 4 bytes (one word) in the loop y"),
+        (CONV, {"output": at(0, lane=6)}, "output must move by a multiple of 4 bytes (one word) in the loop lane, not"),
+        (CONV, {"output": at(0, y=4, lane=512)}, "narrow memory of 1024 bytes, but ends at 1552"),
         (CONV, {"sums_in": at(32)}, "sums_in must begin at a multiple of 64 bytes (one row), not at 0x20"),
         (CONSUME, {"write": stream(0, 2, 32)}, "by a multiple of 64 bytes (one row) in the loop r, not by 32"),
         (IN, {"write": stream(1, 4, 4)}, "write must begin at a multiple of 4 bytes (one word)"),

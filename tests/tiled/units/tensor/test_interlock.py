@@ -49,6 +49,18 @@ def test_a_row_of_sums_is_read_back_in_the_cycle_after_it_was_written(
     assert bench.unit("tile0.mac_array").get("stall:hazard", 0) == groups - 1
 
 
+@pytest.mark.parametrize(("word", "stalls"), [(0, 1), (5, 1), (15, 1), (16, 0)])
+def test_words_that_lie_apart_are_waited_for_where_they_are(word: int, stalls: int) -> None:
+    """The second of two groups reads one of the 16 words, 32 bytes apart, of the first, or none of them."""
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=2, k=1, lane=64), reduce=("k",), weights=at(0),
+        input=at(0x1000 - 0x400 + 32 * word, x=0x400), output=at(0x1000, x=4, lane=32),
+    )  # fmt: skip
+    bench = Bench(chip_of())
+    bench.cycles(op)
+    assert (bench.unit("tile0.mac_array").get("stall:hazard", 0) > 0) == bool(stalls)
+
+
 @pytest.mark.parametrize(("apart", "depth", "stalls"), [(1, 2, 1), (2, 2, 0), (2, 3, 1), (3, 3, 0), (1, 1, 0)])
 def test_only_what_is_still_in_the_queue_can_be_a_hazard(apart: int, depth: int, stalls: int) -> None:
     """Groups of 4 steps and 16 words: a queue of D holds back the D-th group anyway, as ``fifo``."""

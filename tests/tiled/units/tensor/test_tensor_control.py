@@ -239,6 +239,19 @@ def test_of_a_row_of_sums_those_of_the_lanes_that_run_are_written(operation: Ope
     assert not (every[: ROW + 4 * most] == 77).all()
 
 
+def test_words_of_a_group_may_lie_apart() -> None:
+    """As far as the output moves in the loop of the lanes: in the same cycles, and nothing between them is written."""
+    side_by_side, apart = Bench(seed=5), Bench(seed=5)
+    for bench, strides in ((side_by_side, {"x": LANES}), (apart, {"x": 4, "lane": 24})):
+        bench.randomise()
+        bench.narrow()[0, 0x10000:0x11000] = 77
+        assert bench.cycles(convolution(2, 20, output=at(0x10000, **strides))) == 2 * 20 + 3 + WORDS
+    groups = side_by_side.narrow()[0, 0x10000 : 0x10000 + 2 * LANES].reshape(2, WORDS, 4)
+    lines = apart.narrow()[0, 0x10000 : 0x10000 + 24 * WORDS].reshape(WORDS, 6, 4)
+    assert (lines[:, :2] == groups.transpose(1, 0, 2)).all()
+    assert (lines[:, 2:] == 77).all()
+
+
 def test_what_it_reads_is_what_its_addresses_point_at() -> None:
     """Moving the base or a stride of any operand by one step moves the result."""
 

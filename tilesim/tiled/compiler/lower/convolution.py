@@ -14,6 +14,15 @@ from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.lower.depthwise_lanes import (
+    LaneCosts,
+    PixelGroups,
+    best_groups,
+    nest_of,
+    repeated,
+    side_by_side,
+    window_of,
+)
 from tilesim.tiled.compiler.parameters import (
     byte_weights,
     lane_weights,
@@ -56,6 +65,11 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
     if task.constants[0].shape[2] != task.inputs[0].shape.channels:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
+    costs = LaneCosts(task.topology, window_of(task, op), task.row_cycles)
+    of_bytes = task.input_type.bytes == task.output_type.bytes == 1
+    groups = best_groups(costs) if task.side_by_side and of_bytes else None
+    if groups is not None:
+        return [_in_all_lanes(task, op, costs, groups)]
     weights, channels = task.constants[0], len(task.outputs)
     vector, source, target = task.topology.tile.vector_bytes, task.inputs[0], task.output
     (moves, makes), (height, width, _) = task.vector, weights.shape
@@ -92,6 +106,22 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
             task, op, nest, Operation.DEPTHWISE, block, lambda: byte_weights(weights, block, op.weight_zero_point)
         )
     ]
+
+
+def _in_all_lanes(task: TileTask, op: DepthwiseConvolution, costs: LaneCosts, groups: PixelGroups) -> TensorOp:
+    """Several pixels of a row side by side; see :mod:`~tilesim.tiled.compiler.lower.depthwise_lanes`."""
+    weights, bias = task.constants
+    multiplier, shift, bias = (repeated(values, costs, groups) for values in (op.multiplier, op.shift, bias))
+    mine = replace(op, multiplier=multiplier, shift=shift)
+    block = costs.words_a_row(groups.pixels) * groups.pixels * costs.word
+    return _weighted(
+        task.with_constants((weights, bias)),
+        mine,
+        nest_of(task, costs, groups),
+        Operation.CONVOLUTION,
+        block,
+        lambda: side_by_side(weights, costs, groups, op.weight_zero_point),
+    )
 
 
 def _some(task: TileTask, op: Weighted, axis: int = 0) -> tuple[TileTask, Weighted]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
+from tilesim.tiled.isa.model.accesses import moves_by_lane
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.topology import Topology
 
@@ -127,3 +128,5 @@ def _reduce_faults(op: TensorOp) -> Iterator[str]:
         for loop, stride in reference.strides if reference and operand.once_a_group else ():
             if stride and loop in op.reduce:
                 yield f"{operand.field} must not move in the reduction loop {loop}: there is one a result group"
+        if reference is not None and operand.field != "output" and moves_by_lane(op, reference):
+            yield f"{operand.field} must not move in the loop {names[-1]} of the lanes: one access serves all of them"

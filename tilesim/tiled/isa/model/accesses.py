@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import NamedTuple
 
-from tilesim.tiled.isa.model.fields import MemoryName, Nest, Reference, Traversal
+from tilesim.tiled.isa.model.fields import Alternate, Loop, MemoryName, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, Operation, TensorOp, counted_nest
 from tilesim.tiled.isa.model.loops import domains, iterations, span, straddles
 from tilesim.tiled.isa.model.sheet import Operand
@@ -103,7 +103,7 @@ class Access:
 def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
     """Every stream of addresses of ``instruction``."""
     if isinstance(instruction, TensorOp):
-        yield from _of_tensorop(instruction)
+        yield from _of_tensorop(instruction, topology.narrow_memory.word_bytes)
         return
     for operand in operands(instruction, topology):
         traversal: Traversal = getattr(instruction, operand.field)
@@ -111,15 +111,33 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
         yield Access(operand, traversal.nest, traversal.reference, moving)
 
 
-def _of_tensorop(op: TensorOp) -> Iterator[Access]:
-    # The lanes all go in one cycle, so that their loop never moves an address.
+def _of_tensorop(op: TensorOp, word_bytes: int) -> Iterator[Access]:
+    # The lanes all go in one cycle, so that their loop moves no address but those of the words that come of them.
     issued = frozenset(loop.name for loop in op.nest.loops[:-1])
     sizes = OperandSizes.of(op)
     for operand in op.row.operands:
         reference = getattr(op, operand.field)
         if reference is not None:
             moving = issued.difference(op.reduce) if operand.once_a_group else issued
-            yield Access(operand, op.nest, reference, moving, sizes)
+            access = Access(operand, op.nest, reference, moving, sizes)
+            yield _by_word(access, word_bytes) if moves_by_lane(op, reference) else access
+
+
+def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
+    """Whether the loop of the lanes moves an operand."""
+    lanes = {loop.name for loop in op.nest.loops[-1:]}
+    return any(stride and loop in lanes for loop, stride in reference.strides)
+
+
+def _by_word(access: Access, word_bytes: int) -> Access:
+    """Results whose words lie apart: the loop of the lanes becomes one of words."""
+    *outer, lanes = access.nest.loops
+    element_bytes = access.sizes.output_bytes
+    nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound * element_bytes // word_bytes))), access.nest.alternate)
+    if nest.alternate is not None:
+        words = -(-nest.alternate.limit * element_bytes // word_bytes)
+        nest = replace(nest, alternate=Alternate(nest.alternate.loop, words))
+    return replace(access, operand=replace(access.operand, size="word"), nest=nest, moving=access.moving | {lanes.name})
 
 
 def access_faults(access: Access, topology: Topology) -> Iterator[str]:

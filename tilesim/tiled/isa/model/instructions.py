@@ -101,7 +101,8 @@ class TensorOp(_ForEngine):
     ``nest``: up to 8 loops; those in ``reduce`` stand inside all others; the innermost loop is the lanes, one cycle.
     ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (three rows: bias, multiplier
     and shift of the lanes; or the 256 bytes of a table), ``sums_in`` and ``sums_out`` (one row of int32 a lane) wide.
-    With ``sums_out`` the int32 sums leave and no output is written.
+    With ``sums_out`` the int32 sums leave and no output is written. A group's words of ``output`` lie side by side, or
+    as far apart as it moves in the loop of the lanes.
 
     ``widths``: bits of the activations and of what they are multiplied by; the types say so, too. What is a byte
     elsewhere is two bytes of an operand of 16 bits, which takes as many lanes and inputs a step as one of bytes, but

@@ -97,6 +97,8 @@ def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Ele
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
     if op.output is None or op.nest.alternate or any((op.weights, op.sums_in, op.sums_out)) or not _is_regular(op):
         return None
+    if operands.word_stride_bytes is not None:  # words of 16 bits may lie apart
+        return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     names = ("input", "input_b", "parameters", "output")
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}

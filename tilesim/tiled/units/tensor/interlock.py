@@ -37,7 +37,9 @@ def last_writers(operands: Operands, memories: TileMemories, inputs_per_cycle: i
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
             reads, widths = (operands.touched_bytes(field, unit_bytes, inputs_per_cycle) for field in (name, written))
-            writers = _last_writers(stream, write, reads, widths, unit_bytes)
+            stride = operands.word_stride_bytes if written == "output" else None
+            writes = _sorted_writes(write, widths, unit_bytes, stride or unit_bytes)
+            writers = _last_writers(stream, reads, writes, unit_bytes)
             last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
@@ -52,13 +54,10 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(
-    read: AddressStream, write: AddressStream, reads: Indices, widths: Indices, unit_bytes: int
-) -> Indices:
-    """``reads``: the bytes that a step of each group reads from its address on; ``widths``: likewise those written."""
-    groups = len(write.groups)
+def _last_writers(read: AddressStream, reads: Indices, writes: Indices, unit_bytes: int) -> Indices:
+    """``reads``: the bytes that a step of each group reads from its address on; ``writes``: see below."""
+    groups = len(reads)
     last = np.full(groups, -1, np.int64)
-    writes = _sorted_writes(write, widths, unit_bytes)
     most = int(reads.max())
     offsets = dict.fromkeys((*range(0, most, unit_bytes), most - 1))
     for step, offset in product(np.unique(read.steps), offsets):
@@ -69,10 +68,10 @@ def _last_writers(
     return last
 
 
-def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int) -> Indices:
+def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int, stride: int) -> Indices:
     """Every (word or row, group that writes it) as one number, sorted."""
     groups = len(write.groups)
     units = -(-widths // unit_bytes)
     group = np.repeat(np.arange(groups), units)
     place = np.arange(len(group)) - np.repeat(np.cumsum(units) - units, units)
-    return np.sort((write.groups[group] // unit_bytes + place) * groups + group)
+    return np.sort((write.groups[group] + place * stride) // unit_bytes * groups + group)

@@ -78,6 +78,11 @@ class Operands:
     def output(self) -> AddressStream | None:
         return self._optional(self._op.output)
 
+    @property
+    def word_stride_bytes(self) -> int | None:
+        """From one word of a group's output to the next, if these do not lie side by side."""
+        return dict(self._op.output.strides).get(self._op.nest.loops[-1].name) if self._op.output else None
+
     @cached_property
     def results(self) -> int:
         """Lanes of all groups together."""
@@ -127,7 +132,10 @@ class Operands:
         (low, high), (first, last) = (_ends(sources[0], (*groups, *steps)), _ends(sources[1], groups))
         sizes = (self._sizes(name, unit_bytes, inputs_per_cycle) for name in (read, written))
         read_bytes, written_bytes = (per_lane * self.lane_bound + always for per_lane, always in sizes)
-        high, last = high + read_bytes - 1, last + written_bytes - 1
+        behind = written_bytes - 1
+        if written == "output" and self.word_stride_bytes is not None:
+            behind = behind // unit_bytes * self.word_stride_bytes
+        high, last, first = high + read_bytes - 1, last + max(0, behind), first + min(0, behind)
         return low // unit_bytes <= last // unit_bytes and high // unit_bytes >= first // unit_bytes
 
     def _stream(self, reference: Reference) -> AddressStream:

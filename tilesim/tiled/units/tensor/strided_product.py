@@ -256,7 +256,8 @@ def strided_product(
     op: TensorOp, operands: Operands, memories: TileMemories, inputs_per_cycle: int, cache: WeightCache
 ) -> StridedProduct | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
-    if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT:
+    apart = operands.word_stride_bytes is not None
+    if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT or apart:
         return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     references = {name: getattr(op, name) for name in NAMES if getattr(op, name) is not None}

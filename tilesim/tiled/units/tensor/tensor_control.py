@@ -168,14 +168,14 @@ class TensorControl(TileEngine[TensorOp]):
         data = self._activation.finish(op, operands, sums, first, end)
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
-            width_bytes = count * op.output_type.bytes
-            self._write(operands.output.groups[first:end][chosen], data[:, chosen, :width_bytes])
+            at, width_bytes = operands.output.groups[first:end][chosen], count * op.output_type.bytes
+            self._write(at, data[:, chosen, :width_bytes], operands.word_stride_bytes)
 
-    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8]) -> None:
+    def _write(self, addresses: NDArray[np.int64], data: NDArray[np.uint8], stride_bytes: int | None) -> None:
         word_bytes = self.tile.memories.word_bytes
         padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % word_bytes)))
         words = padded.reshape(*data.shape[:2], -1, word_bytes)
-        at = addresses[:, None] + np.arange(words.shape[2]) * word_bytes
+        at = addresses[:, None] + np.arange(words.shape[2]) * (stride_bytes or word_bytes)
         self.tile.memories.narrow.write_words(at, words)
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
