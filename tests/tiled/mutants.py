@@ -233,10 +233,10 @@ MUTANTS = (
         "stepped/host.py",
         "self._clock.cycle + self._latency_cycles",
         "self._clock.cycle + self._latency_cycles - 1",
-        (13, 14, 35),
+        (11, 38, 41),
     ),
     Mutant("a row buffer less", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
-    Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (25, 101, 151)),
     Mutant("mesh credits", "stepped/mesh.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
     Mutant(
         "mesh hop",
@@ -281,7 +281,7 @@ MUTANTS = (
         "stepped/tensor_control.py",
         "self._sum_rows = 2 if 16 in op.widths else 1",
         "self._sum_rows = 1",
-        (13, 44, 47),
+        (7, 46, 52),
     ),
     Mutant(
         "results of 16 bits in half the words (event)",
@@ -325,13 +325,13 @@ MUTANTS = (
         (16, 17, 34),
     ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
-    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (11, 25, 38)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
         "return Slot(self.ports[port], rank)",
         "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
-        (0, 50, 61),
+        (11, 38, 41),
     ),
     Mutant(
         "ring credits (event)",
