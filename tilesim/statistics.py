@@ -200,6 +200,8 @@ class MapPartition(TypedDict):
     """Columns, likewise."""
     block: Count
     """How many channels each tile makes, the first tile the first; 0 where tiles make rows and columns."""
+    order: NotRequired[list[Count]]
+    """The tile at each place of the grid over which rows and columns are cut, row by row, if it is not the chip's."""
 
 
 class LayerPartition(TypedDict):

@@ -251,7 +251,7 @@ MUTANTS = (
         "stepped/tile.py",
         "to_wide,\n            to_narrow,\n            self.tensor",
         "to_narrow,\n            to_wide,\n            self.tensor",
-        (0, 50, 61),
+        (440, 547),
     ),
     Mutant(
         "tensor control first",

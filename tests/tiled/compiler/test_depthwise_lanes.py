@@ -160,3 +160,15 @@ def test_weights_that_would_push_others_out_of_the_tiles_are_left_as_they_are(tm
         chip = tilesim.load_topology("edge-1x1", {"wide_memory.size_bytes": room, "data_memory.bytes_per_cycle": 1})
         ops = tensorops(tilesim.compile(made, chip, partition=MIXED))
         assert {op.operation is Operation.CONVOLUTION for op in ops} == {packed}
+
+
+def test_in_bands_tiles_with_unequal_columns_keep_to_one_way(tmp_path: Path) -> None:
+    """Nine columns on two are five and four, of which bands make no more than their own: one set of weights serves
+    both.
+    """
+    made = network(tmp_path, (1, 30, 9, 24), *(depthwise(f"layer{k}") for k in range(3)))
+    chip = tilesim.load_topology("edge-2x2", {"narrow_memory.size_bytes": 5120})
+    program = tilesim.compile(made, chip, partition=MIXED)
+    assert max(layer.bands for layer in program.layers) > 1
+    x = np.random.default_rng(1).integers(-128, 128, (1, 30, 9, 24)).astype(np.int8)
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], made.evaluate([x])[made.outputs[0]])

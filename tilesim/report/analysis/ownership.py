@@ -14,7 +14,7 @@ from tilesim.statistics import MapPartition, RunStatistics
 class LayerMap:
     """A layer's map of ``extent`` (height, width, channels): a row (column) of the grid makes the rows (columns) from
     one of the ``rows`` (``columns``) to before the next one, the last number being the end; or each tile makes
-    ``block`` channels.
+    ``block`` channels. ``order`` names the tile at each place of the grid, row by row, if it is not the chip's.
     """
 
     layer: int
@@ -22,6 +22,7 @@ class LayerMap:
     rows: tuple[int, ...]
     columns: tuple[int, ...]
     block: int
+    order: tuple[int, ...] = ()
 
     def part(self, tile: int, grid: Grid) -> tuple[range, range, range]:
         """The rows, columns and channels that a tile makes; if one of them is empty, it makes nothing."""
@@ -29,7 +30,8 @@ class LayerMap:
         if self.block:
             first = min(channels, tile * self.block)
             return range(height), range(width), range(first, min(channels, first + self.block))
-        i, j = divmod(tile, grid.columns)
+        place = self.order.index(tile) if self.order else tile
+        i, j = divmod(place, len(self.columns) - 1 if self.order else grid.columns)
         return range(*self.rows[i : i + 2]), range(*self.columns[j : j + 2]), range(channels)
 
 
@@ -49,10 +51,14 @@ def _layer_map(where: str, layer: int, cut: MapPartition, grid: Grid) -> LayerMa
     rows, columns = (*cut["rows"], height), (*cut["columns"], width)
     if cut["block"]:
         return LayerMap(layer, (height, width, channels), (), (), cut["block"])
-    faults = [*_faults("rows", rows, grid.rows), *_faults("columns", columns, grid.columns)]
+    order = tuple(cut.get("order", ()))
+    parts = (len(rows) - 1, len(columns) - 1) if order else (grid.rows, grid.columns)
+    faults = [*_faults("rows", rows, parts[0]), *_faults("columns", columns, parts[1])]
+    if order and (sorted(order) != list(range(grid.tiles)) or parts[0] * parts[1] != len(order)):
+        faults.append(f"order must name each of {grid.tiles} tiles once, not {list(order)}")
     if faults:
         raise InputError(f"{where}.map.{fault}" for fault in faults)
-    return LayerMap(layer, (height, width, channels), rows, columns, 0)
+    return LayerMap(layer, (height, width, channels), rows, columns, 0, order)
 
 
 def _faults(axis: str, cuts: Sequence[int], parts: int) -> list[str]:

@@ -11,10 +11,12 @@ function tint({ rows, columns }, tile) {
 
 // The parts of a layer's map that tiles make: [{tile, rows, columns, channels}], each [from, to].
 function slicesOf(layer, plan) {
-  const { extent: [height, width, channels], rows, columns, block } = layer.map;
+  const { extent: [height, width, channels], rows, columns, block, order } = layer.map;
+  const across = order.length ? columns.length - 1 : plan.columns;
   const found = [];
   for (let tile = 0; tile < plan.rows * plan.columns; tile++) {
-    const [i, j] = [Math.floor(tile / plan.columns), tile % plan.columns];
+    const place = order.length ? order.indexOf(tile) : tile;
+    const [i, j] = [Math.floor(place / across), place % across];
     const part = block
       ? { tile, rows: [0, height], columns: [0, width], channels: [Math.min(channels, tile * block), Math.min(channels, (tile + 1) * block)] }
       : { tile, rows: [rows[i], rows[i + 1]], columns: [columns[j], columns[j + 1]], channels: [0, channels] };

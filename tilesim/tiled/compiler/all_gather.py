@@ -83,7 +83,7 @@ class AllGather:
     def _owners(self) -> list[Owner]:
         row_bytes = self.builder.topology.wide_memory.row_bytes
         address, owners = self.staging, []
-        for tile in bits(self._map.tiles):
+        for tile in self._map.owners:
             part = sent(self._map, self._copy, tile)
             rows = rows_for(part, row_bytes)
             owners.append(Owner(tile, part, wide_rows(address, rows, row_bytes)))
@@ -100,7 +100,11 @@ class AllGather:
         """A consumer in each reader for the owners before (0) or after (1) its own."""
         row_bytes, consumers = self.builder.topology.wide_memory.row_bytes, {}
         for tile in bits(self._copy.tiles):
-            wanted = [owner for owner in owners if owner.tile != tile and (owner.tile > tile) == bool(number)]
+            wanted = [
+                owner
+                for owner in owners
+                if owner.tile != tile and (self._map.turn(owner.tile) > self._map.turn(tile)) == bool(number)
+            ]
             if wanted:
                 rows = sum(rows_of(owner.rows) for owner in wanted)
                 target = wide_rows(wanted[0].rows.reference.base, rows, row_bytes)

@@ -13,7 +13,7 @@ from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
-from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
+from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
@@ -42,7 +42,7 @@ Pieces = dict[int, list[Piece]]
 
 def lowered(
     builder: ProgramBuilder,
-    sets: ParameterSets,
+    sets: KeepsParameters,
     call: LayerCall,
     most_bytes: int | None = None,
     *,
@@ -58,7 +58,8 @@ def lowered(
     traits = traits_of(node)
     pieces: Pieces = {}
     known: dict[object, list[Piece]] = {}
-    alike = len({len(columns) for columns in map_.columns.blocks if columns}) == 1
+    made = map_.columns.own if call.group else map_.columns.blocks
+    alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
         task = replace(_task(builder, call, tile, step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
@@ -183,6 +184,7 @@ def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> Til
         keep=nowhere,
         step=step,
         row_cycles=builder.weight_row_cycles,
+        most_rows=max(map(len, builder.partition.made(node).rows.own)),
     )
 
 
@@ -207,7 +209,8 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -
         yield builder.counted(made.flag, made.count)
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     by_rows = _row_by_row(call) and rounds > 1 and _needed_by_last_row(builder, name, call, tile)
-    wanted = {ARRIVAL_FLAGS[side] for side in sides_read(builder, name, call, tile)}
+    at = builder.placement.maps[name].arrangement.sides(tile)
+    wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue

@@ -8,6 +8,7 @@ from functools import cached_property
 from itertools import product
 
 from tilesim.network.graph import Tensor
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.isa.model.program import MapCut
@@ -109,6 +110,7 @@ class FeatureMap:
     columns: Axis
     tiles: int
     pixel_bytes: int
+    arrangement: Arrangement
     block: int = 0
     slack_bytes: int = 0
     address: int = 0
@@ -123,7 +125,16 @@ class FeatureMap:
 
     def place(self, tile: int) -> tuple[int, int]:
         """Row and column of a tile in the grid."""
-        return divmod(tile, len(self.columns.own))
+        return self.arrangement.place(tile)
+
+    @cached_property
+    def owners(self) -> tuple[int, ...]:
+        """The tiles that own something, in their turn."""
+        return tuple(sorted(bits(self.tiles), key=self.turn))
+
+    def turn(self, tile: int) -> int:
+        """Tiles take turns in the order of their places, row by row, or of their channels."""
+        return tile if self.block else self.arrangement.number(tile)
 
     def part(self, tile: int) -> MapPart:
         """What a tile owns."""
@@ -156,7 +167,7 @@ class FeatureMap:
 
     def parts(self) -> Iterator[tuple[int, MapPart]]:
         """Every tile that owns something, with what it owns."""
-        return ((tile, self.part(tile)) for tile in bits(self.tiles))
+        return ((tile, self.part(tile)) for tile in self.owners)
 
     def cut(self) -> MapCut:
         """Who owns what, in short."""
@@ -164,7 +175,7 @@ class FeatureMap:
         if self.block:
             return MapCut(extent, block=self.block)
         rows, columns = (tuple(own.start for own in axis.own) for axis in (self.rows, self.columns))
-        return MapCut(extent, rows, columns)
+        return MapCut(extent, rows, columns, order=self.arrangement.order)
 
     def cuts(self) -> tuple[int, int]:
         """Into how many parts rows and columns (or channels) are cut."""
@@ -178,13 +189,14 @@ class FeatureMap:
         if not (self.rows.exchanges or self.columns.exchanges):
             return sorted({*bits(self.tiles), *self._edged()})
         holds = product(self.rows.hold, self.columns.hold)
-        around = [tile for tile, (down, across) in enumerate(holds) if down and across]
+        around = [self.arrangement.tiles[place] for place, (down, across) in enumerate(holds) if down and across]
         return sorted({*around, *bits(self.tiles)})
 
     def _edged(self) -> list[int]:
         """The tiles that own nothing and need something all the same: what is off the map."""
         needs, owns = product(self.rows.need, self.columns.need), product(self.rows.own, self.columns.own)
-        return [tile for tile, (need, own) in enumerate(zip(needs, owns, strict=True)) if all(need) and not all(own)]
+        places = zip(self.arrangement.tiles, needs, owns, strict=True)
+        return [tile for tile, need, own in places if all(need) and not all(own)]
 
 
 def bitmap_of(tiles: list[int]) -> int:

@@ -12,6 +12,7 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.channels import Spread
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, map_name, padded
 from tilesim.tiled.compiler.fusion import FusedGroup, FusionGroup, fuse, fusible
@@ -34,15 +35,16 @@ STAGING_SHARE = 4
 """Rows for such copies take at most this part of wide memory: parameters live there too."""
 
 
-def fitted(plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT) -> tuple[Partition, MapPlacement]:
+def fitted(
+    plan: TilePlan, topology: Topology, wishes: Wishes = DEFAULT, arrangement: Arrangement | None = None
+) -> tuple[Partition, MapPlacement]:
     """Spread and place all maps as is wished; if there is no room for that, with smaller copies for layers that are
     spread by channel, in the end with none.
     """
     tried: list[dict[int, Spread]] = []
     for share in COPY_SHARES:
-        whole = partition_network(
-            plan, topology, (), wishes, topology.narrow_memory.size_bytes * share // COPY_SHARES[0]
-        )
+        copy_bytes = topology.narrow_memory.size_bytes * share // COPY_SHARES[0]
+        whole = partition_network(plan, topology, (), wishes, copy_bytes, arrangement)
         if whole.spreads in tried or (
             share and _staged_bytes(whole) > topology.wide_memory.size_bytes // STAGING_SHARE
         ):
@@ -72,7 +74,7 @@ def _fitted(whole: Partition) -> tuple[Partition, MapPlacement]:
         groups = choose(whole, topology.narrow_memory.size_bytes * share // SHARES[0])
         if groups is None:
             break
-        partition = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes)
+        partition = partition_network(whole.plan, topology, groups, whole.wishes, whole.copy_bytes, whole.arrangement)
         try:
             return partition, place(partition, topology)
         except CapacityError:

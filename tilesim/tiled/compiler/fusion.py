@@ -7,9 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import reduce
+from itertools import product
 from operator import or_
 
 from tilesim.network.graph import Node
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, band_name, bitmap_of, map_name
 from tilesim.tiled.compiler.operators import gathers, receptive_fields, spreads
@@ -129,13 +131,13 @@ class FusedGroup:
         across = _apart(whole.columns, self.columns, index)
         down = {band: _apart(whole.rows, rows, index) for band, rows in enumerate(self.rows) if any(rows.own[index])}
         return {
-            band: FeatureMap(whole.shape, rows, across, tiles_of(rows.own, across.own), whole.pixel_bytes)
+            band: replace(whole, rows=rows, columns=across, tiles=tiles_of(whole.arrangement, rows.own, across.own))
             for band, rows in down.items()
         }
 
-    def tiles(self, index: int) -> int:
+    def tiles(self, index: int, arrangement: Arrangement) -> int:
         """The tiles that make something of a tensor in some band."""
-        return reduce(or_, (tiles_of(rows.own[index], self.columns.own[index]) for rows in self.rows))
+        return reduce(or_, (tiles_of(arrangement, rows.own[index], self.columns.own[index]) for rows in self.rows))
 
 
 def fuse(plan: TilePlan, whole: Mapping[int, FeatureMap], group: FusionGroup, only: Sequence[int] = ()) -> FusedGroup:
@@ -157,11 +159,10 @@ def _apart(whole: Axis, traced: AxisBounds, index: int) -> Axis:
     return Axis(whole.size, traced.own[index], traced.need[index], (NOTHING,) * len(whole.own), apart=True)
 
 
-def tiles_of(rows: Spans, columns: Spans) -> int:
+def tiles_of(arrangement: Arrangement, rows: Spans, columns: Spans) -> int:
     """The tiles at whose places there is something."""
-    return bitmap_of(
-        [i * len(columns) + j for i, down in enumerate(rows) for j, across in enumerate(columns) if down and across]
-    )
+    places = zip(arrangement.tiles, product(rows, columns), strict=True)
+    return bitmap_of([tile for tile, (down, across) in places if down and across])
 
 
 @dataclass(frozen=True)
@@ -205,7 +206,7 @@ class LayerCall:
         return ((tile, part) for tile, part in parts if part.rows)
 
 
-def banded_calls(plan: TilePlan, fused: FusedGroup) -> Iterator[LayerCall]:
+def banded_calls(plan: TilePlan, fused: FusedGroup, arrangement: Arrangement) -> Iterator[LayerCall]:
     """All steps of a group in each of its bands that make something there."""
     for band, rows in enumerate(fused.rows):
         for step in fused.group.steps:
@@ -217,7 +218,7 @@ def banded_calls(plan: TilePlan, fused: FusedGroup) -> Iterator[LayerCall]:
                 for index in (node.output, *(tensor.index for tensor in plan.activations(node)))
             }
             makes = names.pop(node.output)
-            tiles, inner = fused.tiles(node.output), node.output in fused.inner
+            tiles, inner = fused.tiles(node.output, arrangement), node.output in fused.inner
             mine = None if inner else rows.own[node.output]
             last = inner or not any(any(later.own[node.output]) for later in fused.rows[band + 1 :])
             yield LayerCall(step, layer, node, names, makes, tiles, fused.group, band, mine, last)

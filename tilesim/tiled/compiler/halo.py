@@ -60,6 +60,10 @@ class Halo:
     def map(self) -> FeatureMap:
         return self.builder.placement.maps[self.name]
 
+    def _at(self, tile: int, side: Side) -> Side:
+        """The side of a tile that looks to ``side`` of its place."""
+        return self.map.arrangement.sides(tile)[side]
+
     @property
     def _crosses(self) -> bool:
         """Whether there are neighbours both ways; if not, what lies above and below is dealt with in one go."""
@@ -144,7 +148,7 @@ class Halo:
         """Waits for rows of a band: own ones one by one, others until all have come."""
         made = self.builder.completions[self.name].get(tile)
         if above is not None:
-            yield self.builder.count(tile, ARRIVAL_FLAGS[ROWS_FROM[above]])
+            yield self.builder.count(tile, ARRIVAL_FLAGS[self._at(tile, ROWS_FROM[above])])
         elif made is not None:
             one_by_one = len(rows) > 1 and len(made.order) > 0
             loop = ("y", 1) if one_by_one else (None, 0)
@@ -153,7 +157,7 @@ class Halo:
     def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
         """Waits for what has come from the other neighbour, if some of it is to go on."""
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
-            yield self.builder.count(tile, ARRIVAL_FLAGS[side])
+            yield self.builder.count(tile, ARRIVAL_FLAGS[self._at(tile, side)])
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
@@ -179,7 +183,7 @@ class Halo:
         target = self._words(tile, rows, columns)
         return MeshIn(
             tiles=0,
-            side=side,
+            side=self._at(tile, side),
             write=target,
             fill=fill,
             wait=(*self.builder.free(self.name, tile), *self._not_overwritten(tile, target)),
@@ -207,7 +211,9 @@ class Halo:
             return None
         source = self._words(tile, rows, columns)
         last = source.nest.loops[0].name
-        return MeshOut(tiles=0, side=OPPOSITE[side], read=source, wait=tuple(wait), produce=last, layer=self.layer)
+        return MeshOut(
+            tiles=0, side=self._at(tile, OPPOSITE[side]), read=source, wait=tuple(wait), produce=last, layer=self.layer
+        )
 
     def _words(self, tile: int, rows: range, columns: range) -> Traversal:
         part, word_bytes = self.map.part(tile), self.builder.topology.narrow_memory.word_bytes

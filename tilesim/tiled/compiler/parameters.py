@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,6 +72,12 @@ class SetKey:
     layer: int
     chunk: int
     title: str
+
+
+class KeepsParameters(Protocol):
+    """Where lowerings put what they want in wide memory."""
+
+    def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]]) -> int: ...
 
 
 class ParameterSets:

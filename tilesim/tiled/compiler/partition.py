@@ -10,6 +10,7 @@ from operator import or_
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler import fusion
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, hull
 from tilesim.tiled.compiler.channels import Spread, Spreader, word_bytes
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, band_name, copy_name, map_name, padded, tensor_of
@@ -32,6 +33,7 @@ class Partition:
 
     plan: TilePlan
     topology: Topology
+    arrangement: Arrangement
     wishes: Wishes = DEFAULT
     copy_bytes: int = 0
     maps: dict[str, FeatureMap] = field(default_factory=dict)
@@ -87,7 +89,7 @@ class Partition:
         step = 1
         while step <= len(self.plan.steps):
             fused = groups.get(step)
-            calls += [self._call(step)] if fused is None else fusion.banded_calls(self.plan, fused)
+            calls += [self._call(step)] if fused is None else fusion.banded_calls(self.plan, fused, self.arrangement)
             step += 1 if fused is None else len(fused.group.steps)
         return calls
 
@@ -107,12 +109,13 @@ def partition_network(
     groups: Sequence[fusion.FusionGroup] = (),
     wishes: Wishes = DEFAULT,
     copy_bytes: int = 0,
+    arrangement: Arrangement | None = None,
 ) -> Partition:
     """Spread every stored tensor: maps over the grid, the outputs of fully connected layers and what is asked for by
     channel, what one layer reads whole in a copy for each tile that does; those inside ``groups`` are cut in bands.
     Copies for convolutions that are spread by channel take at most ``copy_bytes``.
     """
-    partition = Partition(plan, topology, wishes, copy_bytes)
+    partition = Partition(plan, topology, arrangement or Arrangement.plain(topology.grid), wishes, copy_bytes)
     for source in plan.sources:
         partition.whole[source.stored.index] = _bare(partition, source.stored, 0)
     spreader = Spreader(plan, topology, wishes, copy_bytes, partition.whole, partition.spreads)
@@ -137,7 +140,7 @@ def partition_network(
 
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
-    shape, grid = MapShape.of_tensor(tensor), partition.topology.grid
+    shape, grid = MapShape.of_tensor(tensor), partition.arrangement
     if block:
         return _everywhere(partition, shape, (1 << -(-shape.channels // block)) - 1, block)
     return _map(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
@@ -172,21 +175,21 @@ def _map(
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
     pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology)) * shape.element_bytes
-    return FeatureMap(
-        shape, down, across, fusion.tiles_of(rows, columns) if tiles is None else tiles, pixel_bytes, block
-    )
+    places = partition.arrangement
+    used = fusion.tiles_of(places, rows, columns) if tiles is None else tiles
+    return FeatureMap(shape, down, across, used, pixel_bytes, places, block)
 
 
 def _everywhere(partition: Partition, shape: MapShape, tiles: int, block: int = 0) -> FeatureMap:
     """All rows and columns in each of some tiles."""
-    grid = partition.topology.grid
+    grid = partition.arrangement
     rows, columns = (range(shape.height),) * grid.rows, (range(shape.width),) * grid.columns
     return _map(partition, shape, rows, columns, tiles, block)
 
 
 def _settle_source(partition: Partition, tensor: Tensor) -> None:
     """An input that is only read whole comes whole to each tile that reads it; another is cut as its readers stride."""
-    network, index, grid = partition.plan.network, tensor.index, partition.topology.grid
+    network, index, grid = partition.plan.network, tensor.index, partition.arrangement
     readers, shape = partition.plan.readers(index), partition.whole[index].shape
     if readers and all(partition.gathers(reader, tensor) for reader in readers):
         partition.whole[index] = _whole(partition, shape, readers)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from functools import reduce
 from itertools import count, groupby, zip_longest
 from math import prod
@@ -14,7 +15,9 @@ from tilesim.errors import CapacityError
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.compute import Pieces, lowered
+from tilesim.tiled.compiler.estimate import fastest, is_long
 from tilesim.tiled.compiler.fitting import fitted
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
@@ -96,7 +99,12 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
     plan = plan_operators(network, word_bytes)
-    return ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))
+    builders = [ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))]
+    for snake in Arrangement.snakes(topology.grid) if wishes.mixed else ():
+        if is_long(plan, snake):
+            with suppress(CapacityError):
+                builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, snake)))
+    return fastest(builders) if builders[1:] else builders[0]
 
 
 def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:

@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.rows import part_words, receive, rows_for, rows_of, 
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TileOutput
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Flag, Traversal, bits
+from tilesim.tiled.isa.model.fields import Flag, Traversal
 from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor
 
 
@@ -97,7 +97,7 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
     label, name, tiles = f"output{number}", map_name(sink.stored.index), builder.topology.tiles
     map_, row_bytes = builder.placement.maps[name], builder.topology.wide_memory.row_bytes
     parts = dict(map_.parts())
-    owners = bits(map_.tiles)[:1] if parts[bits(map_.tiles)[0]].whole else bits(map_.tiles)
+    owners = map_.owners[:1] if parts[map_.owners[0]].whole else map_.owners
     rows = {tile: wide_rows(staging, rows_for(parts[tile], row_bytes), row_bytes) for tile in owners}
     builder.write(
         label,

@@ -95,7 +95,13 @@ def _layer_partition(k: int, layer: Layer) -> LayerPartition:
 
 
 def _map(cut: MapCut) -> MapPartition:
-    return {"extent": [*cut.extent], "rows": [*cut.rows], "columns": [*cut.columns], "block": cut.block}
+    said: MapPartition = {
+        "extent": [*cut.extent],
+        "rows": [*cut.rows],
+        "columns": [*cut.columns],
+        "block": cut.block,
+    }
+    return {**said, "order": [*cut.order]} if cut.order else said
 
 
 def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:

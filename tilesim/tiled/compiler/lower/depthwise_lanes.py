@@ -120,8 +120,7 @@ def window_of(task: TileTask, op: DepthwiseConvolution) -> Window:
     height, width, _ = task.constants[0].shape
     word, output = task.topology.narrow_memory.word_bytes, task.output
     words = padded(len(task.outputs), word) // word
-    rows = -(-output.shape.height // task.topology.grid.rows)
-    return Window(words, rows, len(output.block_columns), (height, width), op.strides, op.dilations)
+    return Window(words, task.most_rows, len(output.block_columns), (height, width), op.strides, op.dilations)
 
 
 def nest_of(task: TileTask, costs: LaneCosts, groups: PixelGroups) -> NestWriter:

@@ -185,10 +185,12 @@ def _cut_faults(cut: MapCut, program: Program) -> Iterator[str]:
         yield f"cut must have a block of channels, or rows and columns, not block {cut.block} and both"
     if cut.block:
         return
-    for axis, starts, parts, size in (
-        ("rows", cut.rows, grid.rows, height),
-        ("columns", cut.columns, grid.columns, width),
-    ):
+    rows, columns = (grid.rows, grid.columns)
+    if cut.order:
+        rows, columns = len(cut.rows), len(cut.columns)
+        if sorted(cut.order) != list(range(grid.rows * grid.columns)) or rows * columns != len(cut.order):
+            yield f"cut must have an order of all tiles, one for each of {rows} x {columns} places, not {cut.order}"
+    for axis, starts, parts, size in (("rows", cut.rows, rows, height), ("columns", cut.columns, columns, width)):
         if len(starts) != parts or [0, *starts, size] != sorted([0, *starts, size]):
             yield f"cut must have {parts} {axis} that rise from 0 to at most {size}, not {starts}"
 

@@ -91,14 +91,15 @@ class MapCut:
     """How a layer's map of ``extent`` (height, width, channels) is cut over the tiles.
 
     Row i of the grid makes the rows of the map from ``rows[i]`` to before ``rows[i + 1]``, the last one to the end; so
-    do columns. Or, where ``block`` is not 0, there are no such cuts, and tile k makes so many channels from ``k *
-    block`` on, as far as there are some.
+    do columns. ``order`` names the tile at each place, row by row, if the grid is not the chip's. Or, where ``block``
+    is not 0, there are no such cuts, and tile k makes so many channels from ``k * block`` on, as far as there are some.
     """
 
     extent: tuple[int, int, int]
     rows: tuple[int, ...] = ()
     columns: tuple[int, ...] = ()
     block: int = 0
+    order: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
