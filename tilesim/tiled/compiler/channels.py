@@ -14,6 +14,7 @@ from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
+from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
@@ -86,7 +87,7 @@ class Spreader:
         spread = self.maps[source.index].tiles.bit_count() > 1
         from_host = any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
-        shape = MapShape.of(source.shape)
+        shape = MapShape.of_tensor(source)
         return tiles_for(shape, outputs, self.topology, delivered=spread or from_host, leaves=not readers)
 
     def _channel_wise(self, node: Node) -> Spread:
@@ -120,8 +121,8 @@ class Spreader:
 
     def _bytes(self, index: int) -> int:
         """Bytes of a whole map."""
-        shape = MapShape.of(self.plan.network.tensors[index].shape)
-        return shape.pixels * padded(shape.channels, self._word)
+        shape = MapShape.of_tensor(self.plan.network.tensors[index])
+        return shape.pixels * padded(shape.channels, self._word) * shape.element_bytes
 
     def _copied(self, index: int) -> int:
         """Bytes of the largest copy that somebody may need of a tensor that is spread by channel, or of what the layers
@@ -195,9 +196,10 @@ def tiles_for(source: MapShape, outputs: int, topology: Topology, *, delivered: 
             inward = 0 if delivered else 1 + _rows(source, topology)
             outward = 1 if leaves else 1 + tiles
             return computing + (inward + outward) * row_words + SEND_CYCLES * tiles
-        return computing + (_rows(MapShape(1, 1, outputs), topology) * row_words if leaves else 0)
+        made = MapShape(1, 1, outputs, source.element_bytes)
+        return computing + (_rows(made, topology) * row_words if leaves else 0)
 
-    block_bytes = block_cycles * topology.macs_per_cycle + 3 * wide.row_bytes
+    block_bytes = block_cycles * topology.macs_per_cycle + parameter_registers(source.element_bytes) * wide.row_bytes
     keeping = blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
     most = min(blocks, topology.tiles)
     return min(range(len(keeping) or most, most + 1), key=lambda tiles: (cycles(tiles), tiles))
@@ -210,5 +212,5 @@ def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
 
 
 def _rows(shape: MapShape, topology: Topology) -> int:
-    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes)
+    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes) * shape.element_bytes
     return -(-shape.pixels * pixel_bytes // topology.wide_memory.row_bytes)

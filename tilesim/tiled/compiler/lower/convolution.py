@@ -23,7 +23,13 @@ from tilesim.tiled.compiler.lower.depthwise_lanes import (
     side_by_side,
     window_of,
 )
-from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_values
+from tilesim.tiled.compiler.parameters import (
+    byte_weights,
+    lane_weights,
+    operand_stride,
+    parameter_registers,
+    requantisation_values,
+)
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
@@ -60,12 +66,13 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
     costs = LaneCosts(task.topology, window_of(task, op), task.row_cycles)
-    groups = best_groups(costs) if task.side_by_side else None
+    of_bytes = task.input_type.bytes == task.output_type.bytes == 1
+    groups = best_groups(costs) if task.side_by_side and of_bytes else None
     if groups is not None:
         return [_in_all_lanes(task, op, costs, groups)]
     weights, channels = task.constants[0], len(task.outputs)
     tile, source, target = task.topology.tile, task.inputs[0], task.output
-    vector, (height, width, _) = tile.vector_bytes, weights.shape
+    vector, (moves, makes), (height, width, _) = tile.vector_bytes, task.vector, weights.shape
     block = channel_block(padded(channels, vector) // vector, tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
     nest = NestWriter(
@@ -79,15 +86,15 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
                 "cb",
                 padded(channels, vector) // block,
                 {
-                    "input": block,
+                    "input": block * source.element_bytes,
                     "weights": height * width * block,
-                    "parameters": 3 * tile.register_bytes,
-                    "output": block,
+                    "parameters": task.parameter_bytes,
+                    "output": block * target.element_bytes,
                 },
             ),
             Level("x", len(target.block_columns), {"input": op.strides[1] * pixel, "output": target.pixel_bytes}),
             Level(
-                "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
+                "cg", block // vector, {"input": moves, "weights": vector, "parameters": 4 * vector, "output": makes}
             ),
             Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
             Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
@@ -171,20 +178,18 @@ def _windows(
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
-    kernel_row = width * steps * step
+    kernel_row, makes = width * steps * step, lanes * target.element_bytes
     down, across = strides
     nest = NestWriter(
         [
             Level(
                 "y", len(target.block_rows), {"input": task.step * down * row, "output": task.step * target.row_bytes}
             ),
-            Level(
-                "zb", blocks, {"weights": height * kernel_row, "parameters": 3 * tile.register_bytes, "output": lanes}
-            ),
+            Level("zb", blocks, {"weights": height * kernel_row, "parameters": task.parameter_bytes, "output": makes}),
             Level("x", len(target.block_columns), {"input": across * pixel, "output": target.pixel_bytes}),
             Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
             Level("kx", width, {"input": dilations[1] * pixel, "weights": steps * step}, reduce=True),
-            Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True),
+            Level("zi", steps, {"input": tile.inputs_per_cycle * source.element_bytes, "weights": step}, reduce=True),
             Level("lane", lanes, {}),
         ],
         Alternate("zb", outputs % lanes) if outputs % lanes else None,
@@ -212,7 +217,9 @@ def _weighted(
     weights = task.keep("weights", make_weights, tile.operand_bytes)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_values(task.constants[1], op.multiplier, op.shift, block, tile.lanes),
+        lambda: requantisation_values(
+            task.constants[1], op.multiplier, op.shift, block, tile.lanes, parameter_registers(task.input_type.bytes)
+        ),
         tile.operand_bytes,
     )
     return replace(
