@@ -15,6 +15,7 @@ from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.lower.totals import is_total, sums_block
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
+from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.compiler.rows import rows_for
 from tilesim.tiled.compiler.sums_cycles import SEND_CYCLES, exchange
 from tilesim.tiled.compiler.tile_plan import TilePlan
@@ -92,12 +93,13 @@ class Spreader:
         arrives = source.index in self.spreads and self.spreads[source.index].adds
         from_host = arrives or any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
-        shape = MapShape.of(source.shape)
+        shape = MapShape.of_tensor(source)
         return tiles_for(shape, outputs, self.topology, delivered=spread or from_host, leaves=not readers)
 
     def _adding(self, node: Node) -> Spread | None:
         """Whether tiles are to sum up their own parts of the input, so that not the parts have to move but the sums."""
-        if not self.wishes.mixed or not is_total(self.plan.network, node):
+        of_words = self.plan.network.tensors[node.inputs[0]].dtype.itemsize > 1
+        if not self.wishes.mixed or of_words or not is_total(self.plan.network, node):
             return None
         source = self.maps[self.plan.activations(node)[0].index]
         block = sums_block(source.pixel_bytes, self.topology)
@@ -144,8 +146,8 @@ class Spreader:
 
     def _bytes(self, index: int) -> int:
         """Bytes of a whole map."""
-        shape = MapShape.of(self.plan.network.tensors[index].shape)
-        return shape.pixels * padded(shape.channels, self._word)
+        shape = MapShape.of_tensor(self.plan.network.tensors[index])
+        return shape.pixels * padded(shape.channels, self._word) * shape.element_bytes
 
     def _copied(self, index: int) -> int:
         """Bytes of the largest copy that somebody may need of a tensor that is spread by channel, or of what the layers
@@ -219,9 +221,10 @@ def tiles_for(source: MapShape, outputs: int, topology: Topology, *, delivered: 
             inward = 0 if delivered else 1 + _rows(source, topology)
             outward = 1 if leaves else 1 + tiles
             return computing + (inward + outward) * row_words + SEND_CYCLES * tiles
-        return computing + (_rows(MapShape(1, 1, outputs), topology) * row_words if leaves else 0)
+        made = MapShape(1, 1, outputs, source.element_bytes)
+        return computing + (_rows(made, topology) * row_words if leaves else 0)
 
-    block_bytes = block_cycles * topology.macs_per_cycle + 3 * wide.row_bytes
+    block_bytes = block_cycles * topology.macs_per_cycle + parameter_registers(source.element_bytes) * wide.row_bytes
     keeping = blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
     most = min(blocks, topology.tiles)
     return min(range(len(keeping) or most, most + 1), key=lambda tiles: (cycles(tiles), tiles))
@@ -234,5 +237,5 @@ def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
 
 
 def _rows(shape: MapShape, topology: Topology) -> int:
-    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes)
+    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes) * shape.element_bytes
     return -(-shape.pixels * pixel_bytes // topology.wide_memory.row_bytes)

@@ -131,9 +131,8 @@ def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -
     if most_bytes is None or not traits_of(node).in_chunks:
         return [channels]
     lanes, weights = task.topology.tile.lanes, task.constants[0]
-    tile = task.topology.tile
-    weight_bytes = block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), tile)
-    block_bytes = weight_bytes + 3 * tile.register_bytes
+    weight_bytes = block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile)
+    block_bytes = weight_bytes + task.parameter_bytes
     length = max(1, most_bytes // block_bytes) * lanes
     return [channels[k : k + length] for k in range(0, len(channels), length)]
 

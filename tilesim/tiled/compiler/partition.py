@@ -153,7 +153,7 @@ def partition_network(
 
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
-    shape, grid = MapShape.of(tensor.shape), partition.arrangement
+    shape, grid = MapShape.of_tensor(tensor), partition.arrangement
     if block:
         return _everywhere(partition, shape, (1 << -(-shape.channels // block)) - 1, block)
     return _map(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
@@ -187,7 +187,7 @@ def _map(
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology))
+    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology)) * shape.element_bytes
     places = partition.arrangement
     used = fusion.tiles_of(places, rows, columns) if tiles is None else tiles
     return FeatureMap(shape, down, across, used, pixel_bytes, places, block)
