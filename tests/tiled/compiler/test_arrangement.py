@@ -60,7 +60,7 @@ def test_long_maps_lie_in_one_column_or_row_of_tiles(
 ) -> None:
     path = tmp_path_factory.mktemp("workload") / "long.yaml"
     layers = "".join(
-        f"  - {{name: layer{k}, kind: convolution, kernel: [3, 3], filters: 24, padding: same}}\n" for k in range(3)
+        f"  - {{name: layer{k}, kind: convolution, kernel: [3, 3], filters: 40, padding: same}}\n" for k in range(3)
     )
     path.write_text(f"input: {{shape: [1, {shape[0]}, {shape[1]}, 8]}}\nlayers:\n{layers}", "utf-8")
     network = tilesim.load_network(path)

@@ -15,6 +15,7 @@ from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.channels import channels_per_tile, outputs_per_tile, tiles_for
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
@@ -22,7 +23,7 @@ from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.rows import copied_words, part_words, rows_for, sent
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.topology import Topology
+from tilesim.tiled.topology import Grid, Topology
 
 CHIP = tilesim.load_topology("edge-4x4")
 
@@ -160,8 +161,7 @@ def cut(draw: st.DrawFn) -> tuple[FeatureMap, FeatureMap]:
     height, width, words, tiles = (draw(st.integers(1, most)) for most in (5, 6, 20, 5))
     tiles += tiles == 1
     shape = MapShape(height, width, 4 * words * tiles)
-    grid = (range(tiles), range(1))
-    used = (1 << tiles) - 1
+    places, used = Arrangement.plain(Grid(rows=tiles, columns=1)), (1 << tiles) - 1
 
     def axis(size: int, parts: int, before: int, after: int) -> Axis:
         own = (range(size),) * parts
@@ -169,8 +169,8 @@ def cut(draw: st.DrawFn) -> tuple[FeatureMap, FeatureMap]:
 
     def made(pixel_bytes: int, block: int) -> FeatureMap:
         border = [draw(st.integers(0, 2)) for _ in range(4)]
-        down, across = axis(height, len(grid[0]), *border[:2]), axis(width, 1, *border[2:])
-        return FeatureMap(shape, down, across, used, pixel_bytes, block, address=4 * draw(st.integers(0, 9)))
+        down, across = axis(height, tiles, *border[:2]), axis(width, 1, *border[2:])
+        return FeatureMap(shape, down, across, used, pixel_bytes, places, block, address=4 * draw(st.integers(0, 9)))
 
     return made(4 * words, 4 * words), made(padded(shape.channels, 4), 0)
 

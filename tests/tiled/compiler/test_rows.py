@@ -3,10 +3,12 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
 from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
 from tilesim.tiled.isa.model.loops import addresses
+from tilesim.tiled.topology import Grid
 
 
 def axis(size: int, parts: int, border: tuple[int, int]) -> Axis:
@@ -25,6 +27,7 @@ maps = st.builds(
         axis(width, *across),
         tiles=1,
         pixel_bytes=padded(channels, 4),
+        arrangement=Arrangement.plain(Grid(rows=down[0], columns=across[0])),
         address=4 * address,
     ),
     st.integers(1, 9),
