@@ -303,7 +303,10 @@ def test_a_deadlock_says_who_waits_for_what(tilesim: Any) -> None:
     ("fault", "said"),
     [
         ("override grid.rows=0: must be at least 1", "--set grid.rows=0: must be at least 1"),
-        ("chip: partition must be left out: it has one unit", "chip: --partition must be left out: it has one unit"),
+        (
+            "chip: partition must be left out: it has one unit",
+            "chip: --partition and --loop-order must be left out: it has one unit",
+        ),
         ("chip: batches must be left out: no", "chip: batches must be left out: no"),
         ("x: no such topology; the override grid=RxC gives a", "x: no such topology; --set grid=RxC gives a"),
         ("model.tflite: override must be a name", "model.tflite: override must be a name"),

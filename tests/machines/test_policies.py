@@ -38,3 +38,10 @@ def test_one_network_is_checked_too() -> None:
             tilesim.load_topology("pocket-2x1"),
             PartitionPolicy("spatial", ((0, 5, CHANNEL),)),
         )
+
+
+def test_mixed_is_a_choice_for_all_layers() -> None:
+    network, chip = tilesim.load_network("example-residual"), tilesim.load_topology("edge-2x2")
+    with pytest.raises(tilesim.InputError) as caught:
+        tilesim.compile(network, chip, PartitionPolicy("mixed", ((0, 0, "mixed"),)))
+    assert caught.value.faults == ("partition must be spatial, channel or auto, not 'mixed'",)

@@ -360,7 +360,7 @@ MUTANTS = (
         "units/memories.py",
         "return Slot(self.ports[port], rank)",
         "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
-        (11, 38, 41),
+        (440, 547, 597),
     ),
     Mutant(
         "ring credits (event)",

@@ -14,7 +14,7 @@ from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError, refuse
 from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
-from tilesim.machines.policies import CACHE, CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
+from tilesim.machines.policies import CACHE, CHOICES, LAYER_CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -176,7 +176,7 @@ def plan_batches(
 
 def _policy(networks: Sequence[Network], partition: PartitionPolicy | str, cache: CachePolicy) -> PartitionPolicy:
     policy = PartitionPolicy(partition) if isinstance(partition, str) else partition
-    choices = [policy.default, *(choice for _, _, choice in policy.layers)]
-    wrong = [f"partition {unknown(word, CHOICES)}" for word in choices if word not in CHOICES]
+    asked = [(policy.default, CHOICES), *((choice, LAYER_CHOICES) for _, _, choice in policy.layers)]
+    wrong = [f"partition {unknown(word, choices)}" for word, choices in asked if word not in choices]
     refuse([*wrong, *nameless(networks, policy, cache)])
     return policy

@@ -16,6 +16,8 @@ CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
 """By rows and columns of the map; by output channels, each tile of the whole map; whichever of these the chip is faster
 with; a cut for each layer, and lanes for narrow ones, by estimate.
 """
+LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO)
+"""Those that a single layer may have: the estimates are of whole networks."""
 
 
 ROWS, BLOCKS, PIXELS, INPUTS = "rows", "blocks", "pixels", "inputs"
@@ -33,8 +35,9 @@ ORDERED: Mapping[type[Operator], tuple[str, ...]] = {
 
 @dataclass(frozen=True)
 class PartitionPolicy:
-    """One of :data:`CHOICES` for all layers, and for some layers (network, layer, choice), which count more than what
-    the network itself says of them; likewise ``orders``, those of :data:`ORDERS` that some layers are to have.
+    """One of :data:`CHOICES` for all layers, and one of :data:`LAYER_CHOICES` for some (network, layer, choice), which
+    count more than what the network itself says of them; likewise ``orders``, those of :data:`ORDERS` that
+    some layers are to have.
     """
 
     default: str = SPATIAL
@@ -55,8 +58,8 @@ def _hinted(network: Network, what: str) -> dict[int, str]:
 
 @dataclass(frozen=True)
 class Wishes:
-    """What is asked of the layers of one network: one of :data:`CHOICES` for all, or for a layer by its number; of some
-    layers, one of :data:`ORDERS`.
+    """What is asked of the layers of one network: one of :data:`CHOICES` for all, or of
+    :data:`LAYER_CHOICES` for a layer by its number; of some layers, one of :data:`ORDERS`.
     """
 
     default: str = SPATIAL

@@ -93,7 +93,7 @@ def test_the_chip_of_a_program_may_be_named_again(tilesim: Any, tmp_path: Path) 
     assert other.exit_code == 2
     assert "compiled for another chip than --topology gives (grid.columns: 1, not 2); leave" in other.stderr
     pocket = tilesim("run", tmp_path / "p.tasm", "--topology", "pocket-2x1").stderr
-    assert "instruction_bus.buffer_depth: 8, not 4; and 7 more)" in pocket
+    assert "instruction_bus.buffer_depth: 8, not 4; and 8 more)" in pocket
     changed = tilesim("run", tmp_path / "p.tasm", "--set", "grid.columns=2")
     assert changed.exit_code == 2
     assert "--set cannot change the chip of a program; change its .chip lines, or" in changed.stderr

@@ -85,6 +85,10 @@ def test_chips_are_compared_with_the_same_words(tilesim: Any, tmp_path: Path) ->
     [
         (("chanel",), ["--partition chanel: must be a choice, not 'chanel'; did you mean 'channel'?"]),
         (
+            ("mixed", "second=mixed"),
+            ["--partition second=mixed: must be a choice, not 'mixed' (one of auto, channel, spatial)"],
+        ),
+        (
             ("frist=channel", "9=auto", "second=all"),
             [
                 "--partition second=all: must be a choice, not 'all' (one of auto, channel, mixed, spatial)",

@@ -83,7 +83,7 @@ def test_lists_and_single_values(key: str, given_: Value | list[Value], values: 
         ("grid", "squares:", "squares must go from 1..8: 1x1, 2x2 to 8x8, not nothing"),
         ("grid", "squares:0..3", "squares must go from 1..8"),
         ("grid", "doublings:1..6", "the ends of doublings must be powers of two, such as 1..64, not 6"),
-        ("partition", "spatail", "must be spatial, channel or auto, not 'spatail'; did you mean 'spatial'?"),
+        ("partition", "spatail", "must be spatial, channel, auto or mixed, not 'spatail'; did you mean 'spatial'?"),
         ("cache", "yes", "must be on or off, not 'yes'"),
         ("inferences", "0", "must be whole numbers from 1 to 1,000, not '0'"),
         ("inferences", "two", "must be whole numbers from 1 to 1,000, not 'two'"),

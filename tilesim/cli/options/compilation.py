@@ -15,7 +15,16 @@ from tilesim.cli.options.groups import Options, word_option
 from tilesim.cli.options.models import Named
 from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
-from tilesim.machines.policies import CHOICES, ORDERS, SPATIAL, CachePolicy, PartitionPolicy, misordered, weighs
+from tilesim.machines.policies import (
+    CHOICES,
+    LAYER_CHOICES,
+    ORDERS,
+    SPATIAL,
+    CachePolicy,
+    PartitionPolicy,
+    misordered,
+    weighs,
+)
 from tilesim.machines.program import Program
 from tilesim.network.graph import Network, Node
 from tilesim.printable import printable, short, shown, unknown
@@ -44,10 +53,10 @@ class PlacementOptions(Options):
     partition: Annotated[
         list[str] | None,
         word_option(
-            "[LAYER=]spatial|channel|auto|mixed",
+            "[LAYER=]spatial|channel|auto, or mixed",
             "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
             "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given "
-            "several times.",
+            "several times. mixed, for all layers only, fits each to tiles and lanes by estimate.",
         ),
     ] = None
     loop_order: Annotated[
@@ -62,8 +71,9 @@ class PlacementOptions(Options):
 
     def faults(self) -> Iterator[str]:
         for word in self.partition or ():
-            if (choice := word.rpartition("=")[2]) not in CHOICES:
-                yield f"--partition {short(word)}: {unknown(choice, CHOICES, 'a choice')}"
+            choices = LAYER_CHOICES if "=" in word else CHOICES
+            if (choice := word.rpartition("=")[2]) not in choices:
+                yield f"--partition {short(word)}: {unknown(choice, choices, 'a choice')}"
         for option, words in {"--priority": self.priority, "--layer-priority": self.layer_priority}.items():
             if words is not None and not all(_split(words)):
                 yield f"{option} must be names with commas between them, not {shown(words)}"

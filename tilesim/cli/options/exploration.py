@@ -115,8 +115,8 @@ class PointChoices(Options):
         list[str] | None,
         word_option(
             "spatial|channel|auto|mixed",
-            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
-            "whichever takes fewer simulated cycles.",
+            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, "
+            "whichever takes fewer simulated cycles, or each layer fitted to tiles and lanes by estimate.",
         ),
     ] = None
     no_cache: Annotated[

@@ -18,7 +18,12 @@ from tilesim.network.graph import Network, Node
 from tilesim.network.operators import AveragePool, Mean
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.lower.convolution import channel_block
-from tilesim.tiled.compiler.parameters import lane_weights, operand_stride, requantisation_values
+from tilesim.tiled.compiler.parameters import (
+    lane_weights,
+    operand_stride,
+    parameter_registers,
+    requantisation_values,
+)
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.isa.model.fields import Reference
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
@@ -109,7 +114,7 @@ def lower_total(task: TileTask, op: Averaging, block: int, parts: int, first: in
     rule, multiplier, shift = requantisation(op, task.inputs[0].shape)
     bias, factor, places = (np.full(block, value, np.int32) for value in (0, multiplier, shift))
     tile = task.topology.tile
-    values = partial(requantisation_values, bias, factor, places, block, tile.lanes)
+    values = partial(requantisation_values, bias, factor, places, block, tile.lanes, parameter_registers(1))
     rows = task.keep("parameters", values, tile.operand_bytes)
     return TensorOp(
         tiles=0,
