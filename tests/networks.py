@@ -61,7 +61,7 @@ class Weave:
             strides=moves.get("strides", (1, 1)), padding=moves.get("padding", same(kernel)), groups=1,
             dilations=moves.get("dilations", (1, 1)), **self._finish(x, filters, w.size // filters, unsigned=unsigned),
         )  # fmt: skip
-        return self.add(operator, x, self.constant(w), self._bias(filters), zero_point=operator.output_zero_point)
+        return self.add(operator, x, self.constant(w), self._bias(x, filters), zero_point=operator.output_zero_point)
 
     def depthwise(self, x: int, kernel: int = 3, **moves: Any) -> int:
         channels = self.samples[x].shape[3]
@@ -70,15 +70,21 @@ class Weave:
             strides=moves.get("strides", (1, 1)), padding=moves.get("padding", same(kernel)),
             dilations=moves.get("dilations", (1, 1)), **self._finish(x, channels, kernel**2, unsigned=False),
         )  # fmt: skip
-        return self.add(operator, x, self.constant(w), self._bias(channels), zero_point=operator.output_zero_point)
+        return self.add(operator, x, self.constant(w), self._bias(x, channels), zero_point=operator.output_zero_point)
 
     def fully_connected(self, x: int, units: int, *, unsigned: bool = False) -> int:
         inner = self.samples[x].size
         w = self.integers((units, inner), np.uint8 if unsigned else np.int8)
         operator = FullyConnected(**self._finish(x, units, inner, unsigned=unsigned))
-        return self.add(operator, x, self.constant(w), self._bias(units), zero_point=operator.output_zero_point)
+        return self.add(operator, x, self.constant(w), self._bias(x, units), zero_point=operator.output_zero_point)
 
-    def _bias(self, channels: int) -> int:
+    def is_wide(self, x: int) -> bool:
+        """Whether it is int16, of which sums have 64 bits."""
+        return self.samples[x].dtype == np.int16
+
+    def _bias(self, x: int, channels: int) -> int:
+        if self.is_wide(x):
+            return self.constant(self.rng.integers(-(1 << 23), 1 << 23, channels))
         return self.constant(self.rng.integers(-500, 500, channels).astype(np.int32))
 
     def _finish(self, x: int, channels: int, products: int, *, unsigned: bool) -> dict[str, Any]:
@@ -86,7 +92,8 @@ class Weave:
         shift = -int(np.log2(np.sqrt(products) * 70)) + 1
         return {
             "input_zero_point": self.zero_point(x), "weight_zero_point": 90 if unsigned else 0,
-            "output_zero_point": int(limits.min) + 125, "rule": "double",
+            "output_zero_point": 0 if self.is_wide(x) else int(limits.min) + 125,
+            "rule": "long" if self.is_wide(x) else "double",
             "multiplier": self.rng.integers(1 << 30, 1 << 31, channels).astype(np.int32),
             "shift": np.full(channels, shift, np.int32), "clamp": (int(limits.min), int(limits.max)),
         }  # fmt: skip

@@ -21,9 +21,9 @@ from tilesim.explore.running.sweeping import Group, Timed, alone
 from tilesim.explore.sensitivity import Factor, factors, measured, steps, sweeping
 
 PATTERN = "a key of the chip or an option, or a pattern such as tile.*"
+FOLLOWS = {"wide_memory.row_bytes": "ring.width_bytes", "narrow_memory.word_bytes": "mesh.width_bytes"}
+"""Keys with those that, not being given, are as they are."""
 CHIPS = ("pocket-2x1", "edge-4x4", "fig2-5x2", "ring-8", "systolic-4", "tpu-v1")
-FOLLOWED = {"wide_memory.row_bytes": "ring.width_bytes", "narrow_memory.word_bytes": "mesh.width_bytes"}
-"""Which width of a bus is that of a memory where a chip does not give it, and these don't."""
 
 
 def of(chip: str, changes: Mapping[str, Value] | None = None, options: PointOptions | None = None) -> dict[str, Factor]:
@@ -89,8 +89,8 @@ def test_a_step_differs_from_the_base_in_its_key_alone(data: st.DataObject) -> N
         assert point.settings == changed
         with suppress(ConfigError):  # a step that the chip can't take is a point, too
             stepped = chip_values(tilesim.load_topology(chip, point.settings))
-            taken = {name: value for name in (key, FOLLOWED.get(key)) if name}
-            assert {**stepped, **vars(point.options)} == {**values, **options, **taken}
+            follows = {FOLLOWS[key]: value} if key in FOLLOWS else {}
+            assert {**stepped, **vars(point.options)} == {**values, **options, key: value, **follows}
 
 
 def subset(every: Sequence[Factor]) -> st.SearchStrategy[list[Factor]]:

@@ -32,8 +32,6 @@ BASE: Mapping[str, Mapping[str, Value]] = {
     "rotating": {"weight_ram.rows": 400},
 }
 """With which each key tells; weights of the rotating chip are streamed."""
-NARROWER = ("mesh.width_bytes",)
-"""Keys that are powers of two, and at most what they are."""
 KEYS = [(machine, key) for machine in BASE for key in sorted(machine_named(machine).run_time_keys)]
 
 
@@ -52,8 +50,6 @@ def _other(topology: Topology, key: str) -> Value:
         return "adder" if value == "multiplier" else "multiplier"
     if isinstance(value, str):
         return "dual" if value == "single" else "single"
-    if key in NARROWER:
-        return value // 2
     return 3 - value if key == "wide_memory.ports" else 2 * value + 1
 
 

@@ -167,8 +167,8 @@ MUTANTS = (
     Mutant(
         "injection before forwarding",
         "stepped/ring.py",
-        "kind = self._pass_on(upstream)",
-        "kind = IDLE if self.outgoing and self.credits else self._pass_on(upstream)",
+        "kind = self._pass_on()",
+        "kind = IDLE if self.outgoing and self.credits else self._pass_on()",
         (56, 67, 72),
     ),
     Mutant(
@@ -262,16 +262,16 @@ MUTANTS = (
         "stepped/host.py",
         "self._clock.cycle + self._latency_cycles",
         "self._clock.cycle + self._latency_cycles - 1",
-        (13, 14, 35),
+        (11, 38, 41),
     ),
     Mutant("a row buffer less", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 1", (10, 16, 19)),
-    Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
-    Mutant("mesh credits", "stepped/mesh.py", "< self._mesh.credits", "<= self._mesh.credits", (2, 7, 26)),
+    Mutant("a row buffer more", "stepped/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (25, 101, 151)),
+    Mutant("mesh credits", "stepped/mesh.py", "< self._room_bytes", "<= self._room_bytes", (2, 7, 26)),
     Mutant(
         "mesh hop",
         "stepped/mesh.py",
-        "+ self._mesh.hop_cycles, word",
-        "+ self._mesh.hop_cycles + 1, word",
+        "+ self._mesh.hop_cycles, beat",
+        "+ self._mesh.hop_cycles + 1, beat",
         (2, 6, 7),
     ),
     Mutant("fill words", "stepped/mesh.py", "FILL_WORDS = 2", "FILL_WORDS = 1", (0, 3, 5)),
@@ -280,7 +280,7 @@ MUTANTS = (
         "stepped/tile.py",
         "to_wide,\n            to_narrow,\n            self.tensor",
         "to_narrow,\n            to_wide,\n            self.tensor",
-        (0, 50, 61),
+        (440, 547),
     ),
     Mutant(
         "tensor control first",
@@ -297,6 +297,27 @@ MUTANTS = (
         "for engine in self.by_priority:\n            if engine.unfinished:\n                engine.arbitrate()\n"
         "        self.producer.claim()",
         (28, 112, 137),
+    ),
+    Mutant(
+        "one pass for 8 by 16 bits",
+        "stepped/mac_array.py",
+        "passes = (op.widths[0] // 8) * (op.widths[1] // 8)",
+        "passes = op.widths[0] // 8",
+        (13, 32, 43),
+    ),
+    Mutant(
+        "one register of sums of 64 bits",
+        "stepped/tensor_control.py",
+        "(2 if 16 in op.widths else 1)",
+        "1",
+        (7, 46, 52),
+    ),
+    Mutant(
+        "results of 16 bits in half the words (event)",
+        "units/tensor/decoder.py",
+        "lanes * op.output_type.bytes // memories",
+        "lanes // memories",
+        (13, 24, 32),
     ),
     Mutant("two wide ports", "stepped/memory.py", "Port(topology.wide_memory.ports)", "Port(2)", (0, 2, 3)),
     Mutant(
@@ -333,13 +354,13 @@ MUTANTS = (
         (16, 17, 34),
     ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
-    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (10, 30, 34)),
+    Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (11, 25, 38)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
         "return Slot(self.ports[port], rank)",
         "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
-        (0, 50, 61),
+        (440, 547, 597),
     ),
     Mutant(
         "ring credits (event)",
@@ -351,8 +372,8 @@ MUTANTS = (
     Mutant(
         "ring credit early (event)",
         "units/ring/ring.py",
-        "self._freed.append(self._clock.cycle + 1)",
-        "self._freed.append(self._clock.cycle)",
+        "self._freed.append(self._clock.cycle + self.row_cycles)",
+        "self._freed.append(self._clock.cycle + self.row_cycles - 1)",
         (68, 161, 209),
     ),
     Mutant(

@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 from tests.soak import counts
+from tests.tiled.corpus.chips import DATA_BYTES
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
 from tilesim import simulate
@@ -194,6 +195,11 @@ def cycles(program: Program, key: str) -> list[int]:
     return found
 
 
+def roomy(program: Program) -> Program:
+    """With data memory for all rows of the host, of which a lower latency lets fewer be on their way."""
+    return replace(program, topology=changed(program.topology, "data_memory.size_bytes", 2 * DATA_BYTES))
+
+
 def not_slower(found: list[int]) -> bool:
     return found == sorted(found, reverse=True)
 
@@ -203,7 +209,7 @@ def tried(count: int, serial: bool) -> Iterator[tuple[str, str, list[int]]]:
     for number in range(FIRST, FIRST + count):
         program, key = random_program(number, serial), sorted(BETTER)[number % len(BETTER)]
         try:
-            found = cycles(program, key)
+            found = cycles(roomy(program) if key == "host.latency_cycles" else program, key)
         except ProgramError:
             continue
         if found:
@@ -212,7 +218,8 @@ def tried(count: int, serial: bool) -> Iterator[tuple[str, str, list[int]]]:
 
 def test_a_better_chip_is_never_slower_where_one_thing_happens_at_a_time() -> None:
     """In these programs a fence stands behind each step: an instruction, both ends of a transfer, or a few that share
-    the ring. So nobody finds a port or a link taken that was free on a worse chip.
+    the ring. So nobody finds a port or a link taken that was free on a worse chip; and each row
+    of the host has a place.
     """
     found = list(tried(65, serial=True))
     assert len(found) > 50
@@ -222,16 +229,21 @@ def test_a_better_chip_is_never_slower_where_one_thing_happens_at_a_time() -> No
 
 PRIORITY = "a copy with a higher priority begins sooner, and takes a tensorop's accesses that it used to come behind"
 
+PLACES = "with a lower latency the host may have fewer rows on their way, so fewer are there when the first is taken"
+
 ANOMALIES = {
-    "tile.multiplier_cycles": (7398, [158, 154, 166], PRIORITY),
+    "instruction_bus.width_bytes": (random_program(7134), [1788, 248, 173, 183], PRIORITY),
+    "host.latency_cycles": (random_program(7049, serial=True), [149, 151, 149, 148], PLACES),
 }
-"""Programs that a better chip makes slower, and why. With nothing else at work (the law above) this can't be."""
+"""Programs that a better chip makes slower, and why. With nothing else at work, and a place for each row, this
+can't be: the law above.
+"""
 
 
 @pytest.mark.parametrize("key", ANOMALIES)
 def test_what_comes_sooner_may_be_in_the_way(key: str) -> None:
-    number, expected, _ = ANOMALIES[key]
-    assert cycles(random_program(number), key) == expected
+    program, expected, _ = ANOMALIES[key]
+    assert cycles(program, key) == expected
 
 
 def test_it_is_hardly_ever_much_slower() -> None:

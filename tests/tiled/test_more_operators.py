@@ -61,9 +61,16 @@ def check(network: Network, chip: str, missing: set[int] | None = None, **keys: 
 
 def around(make: Callable[[Weave, int], int], size: tuple[int, int, int] = (9, 11, 8)) -> Network:
     """A convolution, what ``make`` adds to it, and another convolution."""
+    return around_of(make, np.dtype(np.int8), size)
+
+
+def around_of(
+    make: Callable[[Weave, int], int], dtype: np.dtype[Any], size: tuple[int, int, int] = (9, 11, 8)
+) -> Network:
+    """The same of a dtype."""
     weave = Weave()
-    made = make(weave, weave.convolution(weave.input(*size), 12))
-    return weave.network(weave.convolution(made, 5))
+    x = weave.input(*size, dtype=dtype, zero_point=-7 if dtype == np.int8 else 0)
+    return weave.network(weave.convolution(make(weave, weave.convolution(x, 12)), 5))
 
 
 def resized(height: int, width: int, *, align: bool = False, centred: bool = False) -> Callable[[Weave, int], int]:

@@ -46,6 +46,13 @@ BENIGN_KWS = {
 """The same for those that are tried of the keyword spotter's program for 2 x 2 tiles."""
 
 
+BENIGN_INT16 = {
+    "convolution0.t1 nest.loops.2.bound +1": "an eighth row of the kernel finds zeros behind the weights",
+    "output0.send0 wait.1.expected -1": "the output is made from the input, whose tail has long passed by then",
+}
+"""Every such number of a convolution of int16 on two tiles."""
+
+
 @dataclass(frozen=True)
 class Subject:
     """A program without what it says of tensors (so that no label is missed, and only the machine can notice) and the
@@ -126,6 +133,22 @@ def test_hardly_any_number_can_be_changed_by_one_on_many_tiles(kws: Subject, sha
     assert benign <= BENIGN_KWS.keys()
     assert tried >= 90
     assert len(BENIGN_KWS) <= 0.05 * 3 * tried
+
+
+@pytest.fixture(scope="module")
+def convolution_of_int16(models: Path) -> Subject:
+    network = tilesim.load_network(models / "tflm_seanet_conv0" / "model.tflite")
+    program = tilesim.compile(network, tilesim.load_topology("edge-1x2"))
+    inputs = np.random.default_rng(1).integers(-32768, 32768, (4, 8, 166, 2)).astype(np.int16)
+    return Subject(replace(program, tensors=(), pieces=()), inputs)
+
+
+def test_no_instruction_and_hardly_any_number_of_a_model_of_int16_can_be_spared(convolution_of_int16: Subject) -> None:
+    assert convolution_of_int16.outcome(convolution_of_int16.program) == "benign"
+    assert set(convolution_of_int16.without().values()) <= {"exit 2", "exit 3", "changed"}
+    tried, benign = convolution_of_int16.benign()
+    assert benign == BENIGN_INT16.keys()
+    assert tried >= 200
 
 
 def test_a_hang_says_who_waits_for_what_and_who_could_help(digits: Subject) -> None:

@@ -211,7 +211,8 @@ def test_the_cache_plan_knows_what_the_network_says_of_its_layers(tmp_path: Path
 def test_a_partition_that_there_is_not(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 2, 2, 512]", *CHAIN)
     with pytest.raises(
-        tilesim.InputError, match="partition must be spatial, channel or auto, not 'chanel'; did you mean 'channel'"
+        tilesim.InputError,
+        match="partition must be spatial, channel, auto or mixed, not 'chanel'; did you mean 'channel'",
     ):
         tilesim.compile(network, tilesim.load_topology("edge-2x2"), "chanel")
 

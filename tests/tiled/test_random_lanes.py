@@ -60,7 +60,7 @@ def test_narrow_layers_are_exact(family: str, examples: int, tmp_path: Path) -> 
 
     check()
     assert ran >= 0.8 * examples, "hardly any network may be too large"
-    assert several >= 0.2 * examples, "many networks must have layers that make several pixels at once"
+    assert several >= 0.1 * examples, "many networks must have layers that make several pixels at once"
 
 
 def test_narrow_layers_in_bands_are_exact(tmp_path: Path) -> None:

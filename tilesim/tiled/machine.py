@@ -38,14 +38,13 @@ RUN_TIME_KEYS = frozenset(
     (
         "clock_hz",
         *("host.bytes_per_cycle", "host.latency_cycles"),
-        *("instruction_bus.width_bytes", "instruction_bus.hop_cycles"),
-        *("ring.hop_cycles", "mesh.width_bytes", "mesh.hop_cycles"),
-        *("mesh.credits", "wide_memory.ports"),
+        *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
+        *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
         *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
     )
 )
-"""data_memory.bytes_per_cycle and ring.width_bytes are none of them: where parameters come from there, or that way,
-they decide how many they may be.
+"""Rates at which parameters come, data_memory.bytes_per_cycle and ring.width_bytes, are none of them, nor is that of
+what neighbours exchange, mesh.width_bytes: they decide how layers are made.
 """
 
 

@@ -64,6 +64,25 @@ def test_an_estimate_ranks_grids_as_runs_do(models: Path, monkeypatch: pytest.Mo
     assert np.argsort(estimates).tolist() == np.argsort(ran).tolist() == [1, 0, 2]
 
 
+def test_on_a_narrow_mesh_what_neighbours_exchange_counts_more() -> None:
+    """A word in one, two and four beats: the estimates rise by the words, then by twice as much."""
+    network = tilesim.load_network("example-residual")
+    one, two, four = (
+        [estimated_cycles(builder) for builder in builders(network, tilesim.load_topology("edge-2x2", keys))]
+        for keys in ({}, {"mesh.width_bytes": 2}, {"mesh.width_bytes": 1})
+    )
+    words = np.subtract(two, one)
+    assert (words > 0).all()
+    assert (np.subtract(four, two) == 2 * words).all()
+
+
+@pytest.mark.parametrize(("width", "cycles"), [(256, 3), (128, 4), (8, 34)])
+def test_a_row_of_weights_costs_what_the_ring_takes_for_it(width: int, cycles: int) -> None:
+    """And a cycle at the port that it leaves by, and at the one that it comes to."""
+    chip = tilesim.load_topology("edge-2x2", {"ring.width_bytes": width})
+    assert builders(tilesim.load_network("example-residual"), chip)[0].weight_row_cycles == cycles
+
+
 def test_only_long_maps_are_worth_another_grid(models: Path) -> None:
     chip = tilesim.load_topology("edge-4x4")
     for model, wanted in (("mlperf_kws_dscnn", [True, False]), ("mlperf_resnet8", [False, False])):

@@ -22,7 +22,7 @@ STRIDED = """
 seed: 1
 input: {shape: [1, 64, 64, 3], zero_point: 7}
 layers:
- - {name: c, kind: convolution, filters: 16, kernel: [3, 3], strides: [2, 2]}
+ - {name: c, kind: convolution, filters: 40, kernel: [3, 3], strides: [2, 2]}
  - {name: d, kind: depthwise_convolution, kernel: [3, 3], input: c}
  - {name: p, kind: convolution, filters: 16, kernel: [1, 1], input: d}
 """

@@ -41,7 +41,8 @@ def random_program(number: int, serial: bool = False) -> Program:
     In a ``serial`` one, each step begins when all before it are through.
     """
     random = Random(number)  # noqa: S311
-    sketch = Sketch(random, random_chip(random), unruly=random.random() < UNRULY and not serial)
+    chip, unruly = random_chip(random), random.random() < UNRULY and not serial
+    sketch = Sketch(random, chip, unruly, Random(f"types {number}"))  # noqa: S311
     ring = Ring(sketch)
     loaded = sketch.maybe(LOADED)
     if loaded:

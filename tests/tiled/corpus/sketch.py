@@ -27,6 +27,8 @@ from tilesim.tiled.topology import Topology
 
 Item = TypeVar("Item")
 LATEST = 8
+WIDE = 0.5
+"""Share of the programs in which operands may have 16 bits."""
 """Buffers that are still read."""
 CONSTANT_ROWS, CONSTANT_BYTES = 24, 512
 """What stands at the bottom of each wide and each narrow memory before the run, and is never written in it."""
@@ -58,6 +60,8 @@ class Sketch:
     random: Random
     chip: Topology
     unruly: bool = False
+    types: Random = field(default_factory=Random)
+    """Says what elements are: whether any has 16 bits, and which."""
     ops: list[Instruction] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     counts: dict[tuple[int, Flag], int] = field(default_factory=dict)
@@ -73,6 +77,7 @@ class Sketch:
         self.word, self.row = self.chip.narrow_memory.word_bytes, self.chip.wide_memory.row_bytes
         self.tiles, self.strict = self.chip.tiles, int(self.chip.tile.strict_compare)
         self.first_row = self.chip.wide_memory.reserve_bytes
+        self.wide = self.types.random() < WIDE
         self._ends = {"narrow": CONSTANT_BYTES, "wide": self.first_row + CONSTANT_ROWS * self.row}
 
     def maybe(self, chance: float) -> bool:

@@ -10,10 +10,10 @@ from typing import Any
 import numpy as np
 
 from tests.tiled.corpus.moves import bitmap
-from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
+from tests.tiled.corpus.sketch import CONSTANT_BYTES, CONSTANT_ROWS, Buffer, Sketch
 from tilesim.arithmetic.requantise import float_bits, quantise_multiplier
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
-from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 
 REGISTERS, PARAMETER_SETS = 3, 2
 MOST_STEPS = 60
@@ -24,6 +24,7 @@ SCALINGS: dict[Operation, dict[str, tuple[int, ...]]] = {
     Operation.SUM: {"double": (MANTISSA, SHIFT), "single": (MANTISSA, SHIFT), "float": (HALF, 0), "divide": (5, 0)},
     Operation.AVERAGE: {"real": (1, HALF, 4, ONE, -3)},
     Operation.ADD: {"double": FIXED_ADD, "float": (HALF, ONE, HALF), "real": (3, HALF, -4, ONE, 5, HALF)},
+    Operation.LEAKY_RELU: {"double": (MANTISSA, 3, MANTISSA, 1), "single": (MANTISSA, 2, -MANTISSA, 0)},
     Operation.MULTIPLY: {
         "double": (1, 2, 3, MANTISSA, SHIFT),
         "float": (1, 2, 3, HALF, 0),
@@ -32,16 +33,35 @@ SCALINGS: dict[Operation, dict[str, tuple[int, ...]]] = {
 }
 WEIGHED = (Operation.CONVOLUTION, Operation.DEPTHWISE)
 TWO = (Operation.ADD, Operation.MULTIPLY)
-OPERATIONS = (*Operation, *WEIGHED, *WEIGHED, Operation.CONVOLUTION)
+ALONE = (Operation.TABLE, Operation.LEAKY_RELU)
+OPERATIONS = (
+    *(each for each in Operation if each is not Operation.LEAKY_RELU),
+    *WEIGHED,
+    *WEIGHED,
+    Operation.LEAKY_RELU,
+)
+WIDE_SCALINGS = {
+    **SCALINGS,
+    Operation.ADD: {**SCALINGS[Operation.ADD], "double16": FIXED_ADD, "shift": (2, 0, -1)},
+}
+"""Of operands of 16 bits."""
+CLAMPS = ((-128, 127), (-128, 127), (-100, 90), (0, 127))
+I8, I16 = ElementType.I8, ElementType.I16
+TYPES = ((I8, I8, I8), (I16, I8, I16), (I16, I8, I16), (I16, I8, I8), (I8, I8, I16), (I8, I16, I8), (I16, I16, I16))
+"""Of activations, weights and outputs."""
 
 
 def parameters(random: np.random.Generator, lanes: int) -> np.ndarray:
-    """The bytes of all sets: bias, multiplier and shift of each lane."""
+    """The bytes of all sets: bias, multiplier and shift of each lane; then sets whose biases have 64 bits."""
     values = np.zeros((PARAMETER_SETS, REGISTERS, lanes), np.int32)
     values[:, 0] = random.integers(-5000, 5000, (PARAMETER_SETS, lanes))
     values[:, 1] = random.integers(1 << 30, 1 << 31, (PARAMETER_SETS, lanes))
     values[:, 2] = random.integers(-12, -4, (PARAMETER_SETS, lanes))
-    return values.view(np.uint8).reshape(-1)
+    wide = np.zeros((PARAMETER_SETS, REGISTERS + 1, lanes), np.int32)
+    biases = random.integers(-(1 << 36), 1 << 36, (PARAMETER_SETS, lanes))
+    wide[:, 0], wide[:, 1] = biases.astype(np.int32), biases >> 32
+    wide[:, 2:] = values[:, 1:] - np.array([[0], [12]], np.int32)
+    return np.concatenate([values.reshape(-1), wide.reshape(-1)]).view(np.uint8)
 
 
 @dataclass(frozen=True)
@@ -68,18 +88,19 @@ def tensorop(sketch: Sketch) -> None:
     operation = random.choice(OPERATIONS)
     broadcast = operation is Operation.CONVOLUTION
     lanes = random.randint(1, tile.lanes if broadcast else tile.vector_bytes)
-    reduces = operation not in (*TWO, Operation.TABLE)
+    reduces = operation not in (*TWO, *ALONE)
     sums_out = reduces and operation not in (Operation.MAXIMUM, Operation.AVERAGE) and sketch.maybe(0.7)
-    unit = min(sketch.word, tile.lanes if broadcast else tile.vector_bytes)
+    types = sketch.types.choice(TYPES) if sketch.wide and operation is not Operation.TABLE else TYPES[0]
+    unit = min(sketch.word, (tile.lanes if broadcast else tile.vector_bytes) * types[2].bytes)
     shape = Shape(
         outer=random.choice((1, 1, 2, 3, 4)),
         inner=random.choice((1, 1, 2, 3, 5)),
         steps=random.choice((1, 1, 2, 3, 5, 9)) if reduces else 1,
         lanes=lanes,
-        group_bytes=-(-lanes // unit) * unit,
+        group_bytes=-(-lanes * types[2].bytes // unit) * unit,
     )
     if shape.groups * shape.steps <= MOST_STEPS:
-        Making(sketch, operation, shape, sums_out).post()
+        Making(sketch, operation, shape, sums_out, types).post()
 
 
 @dataclass
@@ -90,18 +111,16 @@ class Making:
     operation: Operation
     shape: Shape
     sums_out: bool
+    types: tuple[ElementType, ElementType, ElementType]
     apart: bool = False
 
     def post(self) -> None:
         sketch, shape = self.sketch, self.shape
-        operand = (
-            sketch.chip.tile.inputs_per_cycle
-            if self.operation is Operation.CONVOLUTION
-            else sketch.chip.tile.vector_bytes
-        )
-        written_bytes = sketch.chip.tile.register_bytes if self.sums_out else shape.group_bytes
+        operand = self._elements * self.types[0].bytes
+        written_bytes = self._sum_bytes if self.sums_out else shape.group_bytes
         memory = "wide" if self.sums_out else "narrow"
         moving = sketch.random.choice((True, True, False))
+        moving &= operand * shape.groups * shape.steps <= CONSTANT_BYTES
         needed = operand * shape.groups * shape.steps if moving else operand * shape.steps
         source, at = sketch.source("narrow", -(-needed // sketch.word) * sketch.word)
         whole = sketch.row if self.sums_out else sketch.word
@@ -126,12 +145,35 @@ class Making:
             reduce=("k",),
             wait=tuple(self.wait),
             produce=produce,
-            widths=sketch.random.choice(((8, 8), (8, 8), (8, 16), (16, 16))),
+            input_type=self.types[0],
+            weight_type=self.types[1],
+            output_type=self.types[2],
+            widths=self._widths,
+            clamp=tuple(limit << (self.types[2].bits - 8) for limit in sketch.random.choice(CLAMPS)),
             **self.fields,
         )
         unit = 0 if self.apart else {"g": shape.inner, "k": 1}.get(produce or "", 0) * written_bytes
         size = written_bytes * shape.groups // whole * whole
         sketch.post(op, Buffer(memory, base, size, self.tiles, unit_bytes=unit))
+
+    @property
+    def _elements(self) -> int:
+        tile = self.sketch.chip.tile
+        return tile.inputs_per_cycle if self.operation is Operation.CONVOLUTION else tile.vector_bytes
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        if self.operation is Operation.MULTIPLY:
+            return self.types[0].bits, self.types[0].bits
+        return self.types[0].bits, self.types[1].bits if self.operation in WEIGHED else 8
+
+    @property
+    def _sum_registers(self) -> int:
+        return 2 if 16 in self._widths else 1
+
+    @property
+    def _sum_bytes(self) -> int:
+        return self.sketch.chip.tile.register_bytes * self._sum_registers
 
     def _by_group(self, stride: int) -> tuple[tuple[str, int], ...]:
         return (("o", self.shape.inner * stride), ("g", stride))
@@ -152,7 +194,8 @@ class Making:
     def _add_operands(self, base: int, operand: int) -> None:
         sketch, shape = self.sketch, self.shape
         if self.operation in TWO:
-            at = sketch.random.randrange(0, 16) * max(sketch.word, operand)
+            at = sketch.random.randrange(0, 16) * max(sketch.word, operand) // self.types[0].bytes
+            at -= at % sketch.word
             self.fields["input_b"] = self._moved(at, operand, 0)
         if self.operation in WEIGHED:
             self._add_weights()
@@ -161,32 +204,39 @@ class Making:
         self.fields |= {"input_zero_point": sketch.random.randint(-9, 9), "output_zero_point": shape.lanes}
 
     def _add_weights(self) -> None:
-        """A row a step, by rounds of the outer loop if they come from an instruction that is still at work."""
+        """A row a step, or two, by rounds of the outer loop if they come from an instruction that is still at work."""
         sketch, shape = self.sketch, self.shape
         by_round = sketch.maybe(0.5)
+        row = sketch.row * self.types[1].bytes
         rows = shape.steps * (shape.outer if by_round else 1)
-        if rows > CONSTANT_ROWS:
+        if rows * row > CONSTANT_ROWS * sketch.row:
             by_round, rows = False, shape.steps
-        weights, at = sketch.source("wide", rows * sketch.row, self.tiles)
+        weights, at = sketch.source("wide", rows * row, self.tiles)
+        at -= at % row  # a pair of rows begins with an even one
         self._narrow_down(weights)
-        chunk = shape.steps * sketch.row
+        chunk = shape.steps * row
         self.wait += sketch.watch(weights, "o" if by_round else "", chunk)
-        strides = (("o", chunk if by_round else 0), ("k", sketch.row))
+        strides = (("o", chunk if by_round else 0), ("k", row))
         self.fields["weights"] = Reference(at, strides)
 
     def _narrow_down(self, operand: Buffer) -> None:
         self.tiles = tuple(tile for tile in self.tiles if tile in operand.tiles)
 
     def _add_sums_in(self, base: int) -> None:
-        sketch = self.sketch
+        sketch, row = self.sketch, max(self.sketch.row, self._sum_bytes)
         if self.sums_out and sketch.maybe(0.5):  # those of the group before
-            register_bytes = sketch.chip.tile.register_bytes
-            self.fields["sums_in"] = Reference(base - register_bytes, self._by_group(register_bytes))
+            self.fields["sums_in"] = Reference(base - self._sum_bytes, self._by_group(self._sum_bytes))
             return
-        sums, at = sketch.source("wide", sketch.row * self.shape.outer, self.tiles)
+        if self.shape.steps <= CONSTANT_ROWS // max(1, row // sketch.row) and sketch.maybe(0.5):
+            sums, at = sketch.source("wide", row * self.shape.steps, self.tiles)  # for all groups, rows for each step
+            self._narrow_down(sums)
+            self.wait += sketch.watch(sums, "", row * self.shape.steps)
+            self.fields["sums_in"] = Reference(at, (("k", row),))
+            return
+        sums, at = sketch.source("wide", row * self.shape.outer, self.tiles)
         self._narrow_down(sums)
-        self.wait += sketch.watch(sums, "o", sketch.row)
-        self.fields["sums_in"] = Reference(at, (("o", sketch.row),))
+        self.wait += sketch.watch(sums, "o", row)
+        self.fields["sums_in"] = Reference(at, (("o", row),))
 
     def _add_results(self, base: int, written_bytes: int) -> None:
         sketch = self.sketch
@@ -199,10 +249,14 @@ class Making:
         if self.operation is Operation.TABLE:
             self.fields["parameters"] = Reference(sketch.first_row)
         elif self.operation in WEIGHED:
-            strides = (("o", sketch.random.choice((0, sketch.chip.tile.register_bytes * REGISTERS))),)
+            wide, register_bytes = self._sum_registers > 1, sketch.chip.tile.register_bytes
+            first = sketch.first_row + register_bytes * PARAMETER_SETS * REGISTERS * wide
+            strides = (("o", sketch.random.choice((0, register_bytes * (REGISTERS + wide)))),)
             few = self.shape.outer <= PARAMETER_SETS
-            self.fields["parameters"] = Reference(sketch.first_row, strides if few else ())
-            self.fields["rule"] = sketch.random.choice(("double", "single"))
+            self.fields["parameters"] = Reference(first, strides if few else ())
+            rules = sketch.types.choice((("double", "long"), ("wide", "float"))) if wide else ("double", "single")
+            self.fields["rule"] = sketch.random.choice(rules)
         elif self.operation in SCALINGS:
-            rule = sketch.random.choice(sorted(SCALINGS[self.operation]))
-            self.fields |= {"rule": rule, "scaling": SCALINGS[self.operation][rule]}
+            scalings = (WIDE_SCALINGS if self._sum_registers > 1 else SCALINGS)[self.operation]
+            rule = sketch.random.choice(sorted(scalings))
+            self.fields |= {"rule": rule, "scaling": scalings[rule]}

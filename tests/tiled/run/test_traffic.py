@@ -21,6 +21,7 @@ from tilesim.sim.core.action import Action, Actions
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import (
+    ElementType,
     Infeed,
     Instruction,
     Operation,
@@ -141,10 +142,10 @@ def test_a_convolution_multiplies_with_the_lanes_that_run_and_reads_whole_rows()
 
 
 @pytest.mark.parametrize(
-    ("widths", "action", "passes"), [((8, 16), Action.MAC_8X16, 2), ((16, 16), Action.MAC_16X16, 4)]
+    ("kind", "action", "passes"), [(ElementType.I8, Action.MAC_8X16, 2), (ElementType.I16, Action.MAC_16X16, 4)]
 )
-def test_wide_operands_are_read_in_each_of_their_passes(widths: tuple[int, int], action: Action, passes: int) -> None:
-    wide = replace(CONVOLUTION, widths=widths)
+def test_wide_operands_are_read_in_each_of_their_passes(kind: ElementType, action: Action, passes: int) -> None:
+    wide = replace(CONVOLUTION, widths=(kind.bits, 16), input_type=kind, weight_type=ElementType.I16)
     assert counted("tile0.mac_array", wide) == {action: 5 * 74 * 12}
     assert counted("tile0.tensor", wide)[Action.NARROW_READ] == passes * 30
 

@@ -62,7 +62,15 @@ def test_sums_in_place_wait_for_the_row_before(ports: int, more: int) -> None:
     assert times.outcome.units["chip.tile0.mac_array"]["stall:hazard"] == 4
 
 
-@pytest.mark.parametrize(("widths", "cycles"), [("8,8", 1), ("16,8", 2), ("16,16", 4)])
+@pytest.mark.parametrize(
+    ("widths", "cycles"),
+    [
+        ("8,8", 1),
+        ("16,8 input_type=i16", 2),
+        ("8,16 weight_type=i16", 2),
+        ("16,16 input_type=i16 weight_type=i16", 4),
+    ],
+)
 def test_wider_operands_take_more_cycles_a_step(widths: str, cycles: int) -> None:
     op = f"{CONVOLUTION} nest=[g:2,k:3,z:4] reduce=k input=@0x0 weights=@0x0 sums_out=@0x800+g*16 widths={widths}"
     assert len(run(op).busy("tile0.mac_array")) == 6 * cycles

@@ -13,13 +13,14 @@ from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
+from tilesim.tiled.compiler.lower.totals import is_total, sums_block
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
+from tilesim.tiled.compiler.parameters import parameter_registers
+from tilesim.tiled.compiler.rows import rows_for
+from tilesim.tiled.compiler.sums_cycles import SEND_CYCLES, exchange
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
-
-SEND_CYCLES = 4
-"""About what a master takes for a row on the ring, with its turn."""
 
 
 @dataclass(frozen=True)
@@ -27,13 +28,15 @@ class Spread:
     """How a layer is spread: ``block`` channels a tile, or over rows and columns (0), for a ``reason``.
 
     It ``keeps`` to the tiles that have its input's channels, of which nothing has to move then. If it ``leads``, the
-    layers behind it may do so.
+    layers behind it may do so. If it ``adds``, each tile sums up its own part of the input, and those who read the
+    layer add up the sums.
     """
 
     block: int
     reason: str
     keeps: bool = False
     leads: bool = False
+    adds: bool = False
 
     @property
     def choice(self) -> str:
@@ -60,6 +63,9 @@ class Spreader:
             return self._by_outputs(node, leads=wish == CHANNEL)
         if self.wishes.layers.get(layer) == SPATIAL:
             return Spread(0, "asked for")
+        return self._adding(node) or self._moving(node, wish)
+
+    def _moving(self, node: Node, wish: str) -> Spread:
         if traits_of(node).channel_wise:
             return self._channel_wise(node)
         if wish != CHANNEL:
@@ -84,10 +90,30 @@ class Spreader:
         if not all(gathers(plan.network, reader) for reader in readers):
             return 1
         spread = self.maps[source.index].tiles.bit_count() > 1
-        from_host = any(from_outside.stored is source for from_outside in plan.sources)
+        arrives = source.index in self.spreads and self.spreads[source.index].adds
+        from_host = arrives or any(from_outside.stored is source for from_outside in plan.sources)
         outputs = self._shape(node).channels
-        shape = MapShape.of(source.shape)
+        shape = MapShape.of_tensor(source)
         return tiles_for(shape, outputs, self.topology, delivered=spread or from_host, leaves=not readers)
+
+    def _adding(self, node: Node) -> Spread | None:
+        """Whether tiles are to sum up their own parts of the input, so that not the parts have to move but the sums."""
+        of_words = self.plan.network.tensors[node.inputs[0]].dtype.itemsize > 1
+        if not self.wishes.mixed or of_words or not is_total(self.plan.network, node):
+            return None
+        source = self.maps[self.plan.activations(node)[0].index]
+        block = sums_block(source.pixel_bytes, self.topology)
+        parts = [part for _, part in source.parts()]
+        if source.block or not block or len(parts) < 2:
+            return None
+        wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
+        sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
+        largest = max(len(part.rows) * len(part.columns) for part in parts)
+        adding = largest * words + exchange(len(parts), sums)
+        gathering = (len(parts) + 1) * sent * wide.row_bytes // self._word + source.shape.pixels * words
+        if adding >= gathering:
+            return None
+        return Spread(0, "the sums of its input's parts are less to move than these, by estimate", adds=True)
 
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""
@@ -120,8 +146,8 @@ class Spreader:
 
     def _bytes(self, index: int) -> int:
         """Bytes of a whole map."""
-        shape = MapShape.of(self.plan.network.tensors[index].shape)
-        return shape.pixels * padded(shape.channels, self._word)
+        shape = MapShape.of_tensor(self.plan.network.tensors[index])
+        return shape.pixels * padded(shape.channels, self._word) * shape.element_bytes
 
     def _copied(self, index: int) -> int:
         """Bytes of the largest copy that somebody may need of a tensor that is spread by channel, or of what the layers
@@ -195,9 +221,10 @@ def tiles_for(source: MapShape, outputs: int, topology: Topology, *, delivered: 
             inward = 0 if delivered else 1 + _rows(source, topology)
             outward = 1 if leaves else 1 + tiles
             return computing + (inward + outward) * row_words + SEND_CYCLES * tiles
-        return computing + (_rows(MapShape(1, 1, outputs), topology) * row_words if leaves else 0)
+        made = MapShape(1, 1, outputs, source.element_bytes)
+        return computing + (_rows(made, topology) * row_words if leaves else 0)
 
-    block_bytes = block_cycles * topology.macs_per_cycle + 3 * wide.row_bytes
+    block_bytes = block_cycles * topology.macs_per_cycle + parameter_registers(source.element_bytes) * wide.row_bytes
     keeping = blocks_per_tile(blocks, block_bytes, [wide.size_bytes - wide.reserve_bytes] * topology.tiles)
     most = min(blocks, topology.tiles)
     return min(range(len(keeping) or most, most + 1), key=lambda tiles: (cycles(tiles), tiles))
@@ -210,5 +237,5 @@ def outputs_per_tile(outputs: int, tiles: int, lanes: int) -> int:
 
 
 def _rows(shape: MapShape, topology: Topology) -> int:
-    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes)
+    pixel_bytes = padded(shape.channels, topology.narrow_memory.word_bytes) * shape.element_bytes
     return -(-shape.pixels * pixel_bytes // topology.wide_memory.row_bytes)

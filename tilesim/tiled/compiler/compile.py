@@ -18,6 +18,7 @@ from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.records import joined
+from tilesim.tiled.compiler.reduction import Reduction, staging_of
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.transfers import drain, feed, host_input, host_output
@@ -82,7 +83,11 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         stream.advance()
         for tensor in plan.activations(call.node):
             _gather(builder, wide, tensor, call)
-        compute(builder, stream, call, pieces)
+        if builder.partition.adds(call.node):
+            staging = wide.staging[staging_of(call.node.output)].address
+            Reduction(builder, stream, call, pieces, staging).write()
+        else:
+            compute(builder, stream, call, pieces)
         if call.completes:
             _exchange(builder, call.makes, network.tensors[call.node.output])
         _feed(builder, wide, number + 1)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Container, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
@@ -20,22 +19,34 @@ from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
-from tilesim.tiled.compiler.row_order import RowOrder, line_waits, row_by_row, row_order, row_runs, rows_outside
+from tilesim.tiled.compiler.row_order import (
+    RowOrder,
+    comes_in_parts,
+    line_waits,
+    row_by_row,
+    row_order,
+    row_runs,
+    rows_outside,
+)
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
+SUMS = "sums"
+"""The rows of wide memory for partial sums, one layer's after another's."""
+
 
 @dataclass(frozen=True)
 class Piece:
-    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any; and the
-    places of the rows of a tile's block that it makes, if it is the first to do.
+    """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any, and from that
+    of the rows for ``sums``; and the places of the rows of a tile's block that it makes, if it is the first to do.
     """
 
     op: TensorOp
     key: SetKey
     rows: tuple[int, ...] = ()
+    sums: str = SUMS
 
     def based(self, address: int, sums: int) -> TensorOp:
         """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
@@ -50,9 +61,6 @@ def _from(operand: Reference | None, first: int) -> Reference | None:
 
 
 Pieces = dict[int, list[Piece]]
-
-SUMS = "sums"
-"""The rows of wide memory for partial sums, one layer's after another's."""
 
 
 def lowered(
@@ -77,7 +85,7 @@ def lowered(
     made = map_.columns.own if call.group else map_.columns.blocks
     alike = len({len(columns) for columns in made if columns}) == 1
     for tile, part in call.parts(map_):
-        task = replace(_task(builder, call, tile, order.step), side_by_side=side_by_side and alike)
+        task = replace(task_of(builder, call, tile, order.step), side_by_side=side_by_side and alike)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in known:
             pieces[tile] = known[likeness]
@@ -123,9 +131,8 @@ def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -
     if most_bytes is None or not traits_of(node).in_chunks:
         return [channels]
     lanes, weights = task.topology.tile.lanes, task.constants[0]
-    tile = task.topology.tile
-    weight_bytes = block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), tile)
-    block_bytes = weight_bytes + 3 * tile.register_bytes
+    weight_bytes = block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile)
+    block_bytes = weight_bytes + task.parameter_bytes
     length = max(1, most_bytes // block_bytes) * lanes
     return [channels[k : k + length] for k in range(0, len(channels), length)]
 
@@ -143,7 +150,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     by_line = builder.mixed and row_by_row(call)
     waits = {} if by_line else {tile: _waits(builder, call, tile, own[0].op) for tile, own in pieces.items()}
     joins = spreads(builder.plan.network, call.node) and not builder.placement.predecessors(name)
-    first = {tile for tile in pieces if joins and not builder.raised[tile, Flag.AVDATA]}
+    first = {tile for tile in pieces if joins and not builder.computes(tile)}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
     labels = builder.labels.setdefault(name, {})
@@ -153,7 +160,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         if by_line:
             waits = {tile: tuple(line_waits(builder, call, tile, piece.op, piece.rows)) for tile, piece in kth.items()}
         ops = {
-            tile: _placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
+            tile: placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
             for tile, piece in kth.items()
         }
         label = call.label if rounds == 1 else f"{call.label}.{k}"
@@ -161,9 +168,7 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         stream.use({tile: piece.key for tile, piece in kth.items()})
     made = {tile: _completion(builder, call, tile, own) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
-    builder.tensorops.append(
-        Counter({tile: builder.raised[tile, Flag.AVDATA] for tile in range(builder.topology.tiles)})
-    )
+    builder.note_call()
     if call.completes:
         builder.note(name, builder.plan.network.tensors[call.node.output], labels)
 
@@ -181,7 +186,7 @@ def _written(builder: ProgramBuilder, label: str, ops: Mapping[int, TensorOp], f
     return labels
 
 
-def _placed(
+def placed(
     builder: ProgramBuilder,
     stream: ParameterStream,
     tile: int,
@@ -198,7 +203,7 @@ def _placed(
     address, waits = stream.layout.base(piece.key, tile), (*wait, *(watcher for _, watcher in new))
     kind = id(piece), address, waits
     if kind not in known:
-        sums = stream.layout.staging.get(SUMS)
+        sums = stream.layout.staging.get(piece.sums)
         known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
     return known[kind]
 
@@ -213,10 +218,11 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
     across = -(-len(task.output.block_columns) // task.output.pixels)
     size = 1 if traits_of(call.node).channel_wise else task.topology.tile.lanes
     blocks = -(-len(task.outputs) // size)
-    return OuterLoops(len(task.output.block_rows), blocks, across).best(task.by_row)
+    by_row = task.by_row or comes_in_parts(builder, call)
+    return OuterLoops(len(task.output.block_rows), blocks, across).best(by_row)
 
 
-def _task(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
+def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
     node = call.node
     tensors = builder.plan.activations(node)
     network, maps = builder.plan.network, builder.placement.maps

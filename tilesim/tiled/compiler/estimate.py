@@ -16,6 +16,7 @@ from tilesim.tiled.compiler.compute import lowered
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.reduction import lowered_reduction
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -40,14 +41,19 @@ def fastest(builders: Sequence[ProgramBuilder]) -> ProgramBuilder:
 
 
 def estimated_cycles(builder: ProgramBuilder) -> int:
-    """The steps of the busiest tile of each layer, and the words that come to it from its neighbours."""
-    return _computing(builder) + sum(
-        exchanged_words(map_, builder.topology.narrow_memory.word_bytes) for map_ in builder.placement.maps.values()
-    )
+    """The steps of the busiest tile of each layer, and what the words take that come to it from its neighbours."""
+    chip = builder.topology
+    words = sum(exchanged_words(map_, chip.narrow_memory.word_bytes) for map_ in builder.placement.maps.values())
+    return _computing(builder) + chip.mesh_beats * words
 
 
 def _computing(builder: ProgramBuilder) -> int:
-    calls = [lowered(builder, Nowhere(), call, side_by_side=True) for call in builder.partition.calls]
+    calls = [
+        lowered_reduction(builder, Nowhere(), call)
+        if builder.partition.adds(call.node)
+        else lowered(builder, Nowhere(), call, side_by_side=True)
+        for call in builder.partition.calls
+    ]
     return sum(max(sum(steps(piece.op) for piece in own) for own in pieces.values()) for pieces in calls)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
 
+from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.isa.model.fields import bits
@@ -15,16 +16,22 @@ from tilesim.tiled.isa.model.program import MapCut
 
 @dataclass(frozen=True)
 class MapShape:
-    """Rows, columns and channels of a map; a vector is one pixel."""
+    """Rows, columns and channels of a map, and the bytes of an element; a vector is one pixel."""
 
     height: int
     width: int
     channels: int
+    element_bytes: int = 1
 
     @staticmethod
-    def of(shape: tuple[int, ...]) -> MapShape:
+    def of(shape: tuple[int, ...], element_bytes: int = 1) -> MapShape:
         """Of a canonical tensor shape (1, H, W, C), or (..., n), which is one pixel of n channels."""
-        return MapShape(*shape[1:]) if len(shape) == 4 else MapShape(1, 1, shape[-1])
+        height, width, channels = shape[1:] if len(shape) == 4 else (1, 1, shape[-1])
+        return MapShape(height, width, channels, element_bytes)
+
+    @staticmethod
+    def of_tensor(tensor: Tensor) -> MapShape:
+        return MapShape.of(tensor.shape, tensor.dtype.itemsize)
 
     @property
     def pixels(self) -> int:
@@ -61,6 +68,10 @@ class MapPart:
         )
 
     @property
+    def element_bytes(self) -> int:
+        return self.shape.element_bytes
+
+    @property
     def line_bytes(self) -> int:
         """Bytes of the own pixels of a row."""
         return len(self.columns) * self.pixel_bytes
@@ -91,9 +102,9 @@ class FeatureMap:
     """A map spread over ``tiles`` (a bitmap): by rows and columns over the grid, or, a vector, by ``block`` channels a
     tile (0: every tile has all channels).
 
-    Each tile keeps pixels of ``pixel_bytes`` (channels padded to whole words) at the same ``address`` and with the
-    same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole wide rows may spill into.
-    ``pixels`` of a row are made at once.
+    Each tile keeps pixels of ``pixel_bytes`` (channels padded to as many as whole words have bytes) at the same
+    ``address`` and with the same strides, so that one instruction can serve many tiles. ``slack_bytes`` is what whole
+    wide rows may spill into. ``pixels`` of a row are made at once.
     """
 
     shape: MapShape

@@ -41,15 +41,23 @@ def byte_weights(weights: NDArray[Any], block: int, fill: int) -> NDArray[Any]:
     return whole.reshape(height, width, -1, block).transpose(2, 0, 1, 3)
 
 
+def parameter_registers(input_bytes: int) -> int:
+    """Registers for a block of channels: its bias, of 64 bits if activations have 16, then multiplier and shift."""
+    return input_bytes + 2
+
+
 def requantisation_values(
-    bias: NDArray[np.int32], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, lanes: int
+    bias: NDArray[Any], multiplier: NDArray[np.int32], shift: NDArray[np.int32], block: int, lanes: int, count: int
 ) -> NDArray[np.int32]:
-    """Bias, multiplier and shift as (blocks, 3, lanes) int32: what three registers hold, for each block of channels."""
+    """Bias, multiplier and shift as (blocks, count, lanes) int32: what three registers hold, for each block of
+    channels; or four, of which the first has the low, the second the high halves of the bias.
+    """
     blocks = -(-bias.size // block)
-    values_of = np.zeros((blocks, 3, lanes), np.int32)
-    for k, values in enumerate((bias, multiplier, shift)):
+    values_of = np.zeros((blocks, count, lanes), np.int32)
+    halves = [bias] if count == parameter_registers(1) else [bias, bias.astype(np.int64) >> 32]
+    for k, values in enumerate((*halves, multiplier, shift)):
         full = np.zeros(blocks * block, np.int32)
-        full[: bias.size] = np.broadcast_to(values, bias.shape)
+        full[: bias.size] = np.broadcast_to(values, bias.shape).astype(np.int32)
         values_of[:, k, :block] = full.reshape(blocks, block)
     return values_of
 

@@ -50,10 +50,15 @@ class Partition:
 
     def gathers(self, node: Node, tensor: Tensor) -> bool:
         """Whether the tiles that make some of a node's output need all of an input."""
-        if self.spreads[node.output].keeps:
+        spread = self.spreads[node.output]
+        if spread.keeps or spread.adds:
             return False
         by_channel = self.whole[tensor.index].block or self.made(node).block
         return bool(by_channel) or gathers(self.plan.network, node)
+
+    def adds(self, node: Node) -> bool:
+        """Whether tiles that have parts of a node's input sum them up."""
+        return self.spreads[node.output].adds
 
     def made(self, node: Node) -> FeatureMap:
         """The whole of what a node makes."""
@@ -131,6 +136,8 @@ def partition_network(
         partition.whole[node.output] = replace(made, pixels=lanes.pixels(node, made))
     for source in plan.sources:
         _settle_source(partition, source.stored)
+    for index in (index for index, spread in partition.spreads.items() if spread.adds):
+        _settle_total(partition, index)
     partition.fused = [fusion.fuse(plan, partition.whole, group) for group in groups]
     inner = {index for fused in partition.fused for index in fused.inner}
     real = [index for index in partition.whole if index not in inner]
@@ -146,7 +153,7 @@ def partition_network(
 
 def _bare(partition: Partition, tensor: Tensor, block: int) -> FeatureMap:
     """A map over the grid, or by ``block`` channels over the first tiles; nobody needs more than they own yet."""
-    shape, grid = MapShape.of(tensor.shape), partition.arrangement
+    shape, grid = MapShape.of_tensor(tensor), partition.arrangement
     if block:
         return _everywhere(partition, shape, (1 << -(-shape.channels // block)) - 1, block)
     return _map(partition, shape, Axis.cut(shape.height, grid.rows), Axis.cut(shape.width, grid.columns))
@@ -180,7 +187,7 @@ def _map(
     down, across = (
         Axis(size, own, *((NOTHING,) * len(own),) * 2) for size, own in ((shape.height, rows), (shape.width, columns))
     )
-    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology))
+    pixel_bytes = padded(block or shape.channels, word_bytes(partition.topology)) * shape.element_bytes
     places = partition.arrangement
     used = fusion.tiles_of(places, rows, columns) if tiles is None else tiles
     return FeatureMap(shape, down, across, used, pixel_bytes, places, block)
@@ -200,11 +207,21 @@ def _settle_source(partition: Partition, tensor: Tensor) -> None:
     if readers and all(partition.gathers(reader, tensor) for reader in readers):
         partition.whole[index] = _whole(partition, shape, readers)
         return
-    near = [reader for reader in readers if not partition.gathers(reader, tensor)]
+    near = [reader for reader in readers if not (partition.gathers(reader, tensor) or partition.adds(reader))]
     spatial = [(partition.made(reader), receptive_fields(network, reader)) for reader in near]
     rows = _aligned(shape.height, grid.rows, [(made.rows, down) for made, (down, _) in spatial])
     columns = _aligned(shape.width, grid.columns, [(made.columns, across) for made, (_, across) in spatial])
     partition.whole[index] = _map(partition, shape, rows, columns)
+
+
+def _settle_total(partition: Partition, index: int) -> None:
+    """A pixel of sums is made by each tile that reads it, if they all read it whole; with a word that its tensorop
+    reads and nobody writes.
+    """
+    readers, map_ = partition.plan.readers(index), partition.whole[index]
+    if readers and all(gathers(partition.plan.network, reader) for reader in readers):
+        map_ = _whole(partition, map_.shape, readers)
+    partition.whole[index] = replace(map_, slack_bytes=word_bytes(partition.topology))
 
 
 def _aligned(size: int, parts: int, readers: list[tuple[Axis, ReceptiveField]]) -> fusion.Spans:
@@ -230,6 +247,7 @@ def _settle(partition: Partition, index: int) -> None:
             copy, rows=_padded(copy.rows, map_.rows), columns=_padded(copy.columns, map_.columns)
         )
         readers = [reader for reader in readers if reader not in whole]
+    readers = [reader for reader in readers if not partition.adds(reader)]
     for fused in partition.fused:
         map_ = fused.feeding(index, map_)
     partition.maps[map_name(index)] = _needed(partition, map_, readers)

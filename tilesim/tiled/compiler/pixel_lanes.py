@@ -71,7 +71,8 @@ class PixelLanes:
     def pixels(self, node: Node, made: FeatureMap) -> int:
         """For the map ``made`` that a node makes; 1 if only one pixel has room, or more don't pay."""
         op = node.operator
-        if not self.wishes.mixed or not isinstance(op, Convolution):
+        wide = self.plan.network.tensors[node.output].dtype.itemsize > 1
+        if wide or not self.wishes.mixed or not isinstance(op, Convolution):
             return 1
         work = self._work(node, op, made)
         best, least = 1, float(work.cycles(1))

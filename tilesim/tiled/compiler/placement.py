@@ -147,4 +147,4 @@ def with_room(map_: FeatureMap, topology: Topology, copy: FeatureMap | None = No
 
 
 def _roomy(map_: FeatureMap, words: list[Traversal], word_bytes: int) -> FeatureMap:
-    return replace(map_, slack_bytes=spill_bytes(map_, words, word_bytes))
+    return replace(map_, slack_bytes=map_.slack_bytes + spill_bytes(map_, words, word_bytes))

@@ -24,6 +24,7 @@ from tilesim.tiled.compiler.lower.partial_sums import sum_bytes
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.reduction import lowered_reduction, staging_rows_of_sums
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
@@ -106,7 +107,12 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
 def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
-    steps = [lowered(builder, sets, call, most_bytes, side_by_side=side_by_side) for call in builder.partition.calls]
+    steps = [
+        lowered_reduction(builder, sets, call)
+        if builder.partition.adds(call.node)
+        else lowered(builder, sets, call, most_bytes, side_by_side=side_by_side)
+        for call in builder.partition.calls
+    ]
     name, staging = builder.plan.network.name, dict(_staging(builder))
     uses, cycles = _uses(steps, sets), _issue_cycles(steps)
     staging |= _sums(builder, steps)
@@ -142,6 +148,7 @@ def _sums(builder: ProgramBuilder, steps: list[Pieces]) -> dict[str, tuple[int, 
         for pieces in steps
         for tile, own in pieces.items()
         for piece in own
+        if piece.sums == SUMS
     }
     tiles = bitmap_of(sorted({tile for size, tile in sizes if size}))
     return {SUMS: (max(size for size, _ in sizes), tiles)} if tiles else {}
@@ -156,5 +163,6 @@ def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
         bands = [maps[band] for band in builder.partition.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
         yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
-    for name, (rows, tiles) in staging_rows_of_copies(builder.partition, maps, row_bytes).items():
+    copies = staging_rows_of_copies(builder.partition, maps, row_bytes)
+    for name, (rows, tiles) in (copies | staging_rows_of_sums(builder.partition)).items():
         yield name, (rows * row_bytes, tiles)

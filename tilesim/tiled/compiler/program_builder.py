@@ -56,6 +56,8 @@ class Arrival:
     by_last_rise: bool
 
 
+TENSOR_FLAGS = (Flag.AVDATA, Flag.PARTIAL_SUMS)
+"""What tensorops raise."""
 HOME_CYCLES = 2
 """What a row from its home tile takes beside the ring: a cycle of each port that it goes through."""
 SOURCE = -1
@@ -80,11 +82,12 @@ class ProgramBuilder:
 
     ``raised`` is how far each flag of each tile will have counted once everything written so far is done;
     ``completions`` and ``arrived`` say, for each map and tile, when it can be read; ``awaited``, for what the tensorops
-    of each tile have waited; ``tensorops[k]`` counts each tile's rises of AVDATA by the first k calls; ``users`` holds
-    the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards (1) or upwards
-    (-1); ``lines`` what comes of a map from where, line by line, ``reached`` how far the tensorops of each tile have
-    waited for such; ``labels`` the last instruction of each tile that made some of a map; ``tails`` the tails that have
-    passed each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is free.
+    of each tile have waited; ``tensorops[k]`` counts each tile's rises of ``TENSOR_FLAGS`` by the first k calls;
+    ``users`` holds the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards
+    (1) or upwards (-1); ``lines`` what comes of a map from where, line by line, ``reached`` how far the tensorops of
+    each tile have waited for such; ``labels`` the last instruction of each tile that made some of a map; ``tails`` the
+    tails that have passed each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is
+    free.
     """
 
     topology: Topology
@@ -96,7 +99,7 @@ class ProgramBuilder:
     raised: Counter[tuple[int, Flag]] = field(default_factory=Counter)
     completions: dict[str, dict[int, Completion]] = field(default_factory=dict)
     arrived: dict[str, dict[int, dict[Flag, Arrival]]] = field(default_factory=dict)
-    tensorops: list[Counter[int]] = field(default_factory=lambda: [Counter()])
+    tensorops: list[Counter[tuple[int, Flag]]] = field(default_factory=lambda: [Counter()])
     awaited: set[tuple[int, Watcher]] = field(default_factory=set)
     users: dict[str, set[Engine]] = field(default_factory=dict)
     steps: dict[str, int] = field(default_factory=dict)
@@ -151,6 +154,10 @@ class ProgramBuilder:
                 labels[tile] = name
         return labels
 
+    def computes(self, tile: int) -> bool:
+        """Whether a tile has a tensorop so far."""
+        return any(self.raised[tile, flag] for flag in TENSOR_FLAGS)
+
     def count(self, tile: int, flag: Flag) -> Watcher:
         """Waits for everything that has been written for a tile and raises ``flag``."""
         return self.counted(flag, self.raised[tile, flag])
@@ -160,11 +167,18 @@ class ProgramBuilder:
         return Watcher(flag, count - self.topology.tile.strict_compare, loop, stride)
 
     def free(self, name: str, tile: int) -> tuple[Watcher, ...]:
-        """Waits for the last tensorop that uses the bytes on which a map will lie."""
+        """Waits for the last tensorops that use the bytes on which a map will lie."""
         before = self.placement.predecessors(name)
         last = max((self.placement.lifetimes[other].last for other in before), default=0)
-        done = self.tensorops[min(last, len(self.tensorops) - 1)][tile]
-        return (self.counted(Flag.AVDATA, done),) if done else ()
+        done = self.tensorops[min(last, len(self.tensorops) - 1)]
+        return tuple(self.counted(flag, done[tile, flag]) for flag in TENSOR_FLAGS if done[tile, flag])
+
+    def note_call(self) -> None:
+        """Remember how far the tensorops of all calls up to here will have counted."""
+        tiles = range(self.topology.tiles)
+        self.tensorops.append(
+            Counter({(tile, flag): self.raised[tile, flag] for tile in tiles for flag in TENSOR_FLAGS})
+        )
 
     def release(self, name: str) -> None:
         """Hold everything that comes until no DMA engine can be at the bytes any more on which a map will lie."""
@@ -212,7 +226,15 @@ class ProgramBuilder:
     def turn(self, master: int) -> tuple[Watcher, ...]:
         """Waits of a tile for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
         self._order(master)
+        return self.passed(master)
+
+    def passed(self, master: int) -> tuple[Watcher, ...]:
+        """Waits of a tile for the tails of all transfers that pass its stop."""
         return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+
+    def fence_consumer(self, tile: int) -> None:
+        """Hold everything until a tile has got all rows that are on their way to it."""
+        self._hold(1 << tile, Engine.RING_CONSUMER)
 
     def infeed_turn(self) -> int:
         """The tails that the infeed has to wait for, if the last master was another one; 0 if none."""
@@ -230,9 +252,11 @@ class ProgramBuilder:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
-        idle = (Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER,)
+        self._hold(tiles, Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER)
+
+    def _hold(self, tiles: int, engine: Engine) -> None:
         number = len(self.rest)
-        self.rest.append(isa.TileFence(tiles=tiles, idle=idle, increment=1, label=f"turn{number}.fence"))
+        self.rest.append(isa.TileFence(tiles=tiles, idle=(engine,), increment=1, label=f"turn{number}.fence"))
         self.rest.append(isa.ScalarFence(count=tiles.bit_count(), label=f"turn{number}"))
 
     def note_unpacked(self, name: str, ops: Mapping[int, isa.WideToNarrow], by_line: bool = False) -> None:

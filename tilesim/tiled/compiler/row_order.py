@@ -18,7 +18,7 @@ from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
-LAST_WORDS = 4
+LAST_WORDS = 16
 """Words that come sideways for the last line of a map with which it pays to begin with other lines, though that takes
 one more tensorop. Assumption.
 """
@@ -48,6 +48,13 @@ def comes_by_line(builder: ProgramBuilder, name: str) -> bool:
     if name not in names or is_streamed(map_, builder.topology):
         return False
     return builder.mixed and any(len(segments(part, row_bytes)) > 1 for _, part in map_.parts())
+
+
+def comes_in_parts(builder: ProgramBuilder, call: LayerCall) -> bool:
+    """Whether rows of a call wait for parts of its input apart: lines from the host, or a neighbour's last ones."""
+    if not row_by_row(call):
+        return False
+    return comes_by_line(builder, _read(builder, call)) or row_order(builder, call).late > 0
 
 
 def row_order(builder: ProgramBuilder, call: LayerCall) -> RowOrder:

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.parameters import SetKey
-from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.program_builder import TENSOR_FLAGS, ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
@@ -21,8 +21,8 @@ class ParameterStream:
     """Sends each set as soon as the instructions are written after which its place is free. Time goes in rounds: in
     each, every tile has one tensorop at most.
 
-    ``arrived`` counts, for each set and tile, the ring reads once it has come; ``used`` the tensorops that have used
-    it.
+    ``arrived`` counts, for each set and tile, the ring reads once it has come; ``used`` the rises of ``TENSOR_FLAGS``
+    by the tensorops that have used it: an array (flags, tiles).
     """
 
     builder: ProgramBuilder
@@ -55,10 +55,14 @@ class ParameterStream:
     def use(self, keys: Mapping[int, SetKey]) -> None:
         """The tensorops of a round, now written, use a set in each tile."""
         self.round += 1
+        self.note(keys)
+
+    def note(self, keys: Mapping[int, SetKey]) -> None:
+        """More tensorops, now written, use a set in each tile."""
         for tile, key in keys.items():
             if key not in self.used:
                 self.used[key] = self._nothing
-            self.used[key][tile] = self.builder.raised[tile, Flag.AVDATA]
+            self.used[key][:, tile] = [self.builder.raised[tile, flag] for flag in TENSOR_FLAGS]
 
     def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
         builder, tiles = self.builder, self.layout.streams_to(key)
@@ -80,16 +84,16 @@ class ParameterStream:
     def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
         """Each tile waits until its last tensorop is done that used what lies in the buffer's bytes."""
         used = [self.used[other] for other in buffer.replaces if other in self.used]
-        counts = np.maximum.reduce([self._nothing, *used]).tolist()
+        counts = [tuple(of_tile) for of_tile in np.maximum.reduce([self._nothing, *used]).T.tolist()]
         by_count = {
-            count: RingConsume(
+            by_flag: RingConsume(
                 tiles=0,
                 write=rows,
-                wait=(self.builder.counted(Flag.AVDATA, count),) if count else (),
+                wait=tuple(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k),
                 produce="r",
                 layer=key.layer,
             )
-            for count in set(counts)
+            for by_flag in set(counts)
         }
         consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
         self.builder.write(f"{label}.receive", consumes)
@@ -98,7 +102,7 @@ class ParameterStream:
 
     @property
     def _nothing(self) -> NDArray[np.int64]:
-        return np.zeros(self.builder.topology.tiles, np.int64)
+        return np.zeros((len(TENSOR_FLAGS), self.builder.topology.tiles), np.int64)
 
     def _infeeds(self, label: str, key: SetKey, turn: int) -> Iterator[Infeed]:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
+from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.topology import Topology
@@ -50,6 +51,22 @@ class TileTask:
         return self.topology.wide_memory.row_bytes
 
     @property
+    def parameter_bytes(self) -> int:
+        """Of a block of channels."""
+        return parameter_registers(self.input_type.bytes) * self.topology.tile.register_bytes
+
+    @property
+    def sum_bytes(self) -> int:
+        """Of the sums of all lanes: as many registers as a bias has."""
+        return (parameter_registers(self.input_type.bytes) - 2) * self.topology.tile.register_bytes
+
+    @property
+    def vector(self) -> tuple[int, int]:
+        """Bytes of the input, and of the output, that a step of a layer that works element by element moves on by."""
+        lanes = self.topology.tile.vector_bytes
+        return lanes * self.input_type.bytes, lanes * self.output_type.bytes
+
+    @property
     def first_row(self) -> int:
         """The output row that is made first, of the tile's block."""
         return self.output.block_rows[:: self.step][0]
@@ -58,7 +75,7 @@ class TileTask:
     def target(self) -> int:
         """The address of the first output byte that is made."""
         first = self.output.at(self.first_row, self.output.columns.start)
-        return first + self.outputs.start - self.output.channels.start
+        return first + (self.outputs.start - self.output.channels.start) * self.output.element_bytes
 
     def raises(self, nest: NestWriter) -> str:
         """The loop whose completion raises the flag."""
@@ -75,6 +92,7 @@ class TileTask:
             output=nest.reference("output", target),
             input_type=self.input_type,
             output_type=self.output_type,
+            widths=(self.input_type.bits, 8),
             produce=nest.outermost,
             layer=self.layer,
         )
@@ -88,8 +106,16 @@ def nowhere(part: str, _make: Callable[[], NDArray[Any]], _multiple: int) -> int
     raise AssertionError(f"there is no place for {part}")
 
 
+ELEMENT_TYPES = {
+    np.dtype(np.int8): ElementType.I8,
+    np.dtype(np.uint8): ElementType.U8,
+    np.dtype(np.int16): ElementType.I16,
+}
+"""What tiles can hold."""
+
+
 def element_type(dtype: np.dtype[Any]) -> ElementType:
-    return ElementType.U8 if dtype == np.uint8 else ElementType.I8
+    return ELEMENT_TYPES[dtype]
 
 
 @dataclass(frozen=True)

@@ -27,8 +27,9 @@ from tilesim.network.operators.softmax import Softmax
 from tilesim.network.operators.table import Table
 from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.operators import OPERATORS
+from tilesim.tiled.compiler.task import ELEMENT_TYPES
 
-BYTES = (np.dtype(np.int8), np.dtype(np.uint8))
+BYTES = {np.dtype(np.int8), np.dtype(np.uint8)}
 FLATTENING = {"fullyconnected", "reshape"}
 """Layers that read a vector wherever its elements lie in a map."""
 WEIGHTED = Convolution | DepthwiseConvolution | FullyConnected
@@ -108,6 +109,7 @@ def plan_operators(network: Network, word_bytes: int, absorbs: bool = False) -> 
         *_input_faults(network, inputs),
         *(fault for node in plan.nodes.values() for fault in _faults(network, node, word_bytes)),
         *_reshape_faults(plan, word_bytes),
+        *_classifier_faults(network, finishing),
     ]
     if faults:
         raise CapacityError(faults)
@@ -126,8 +128,8 @@ def absorb_shifts(network: Network, nodes: Mapping[int, Node], sources: Containe
             continue
         readers = {k: other for k, other in left.items() if node.output in other.inputs}
         known = {id(reader) for reader in network.nodes if node.output in reader.inputs}
-        before = network.tensors[index]
-        shift = _shift(op, before.dtype) if before.dtype in BYTES else None
+        before, after = network.tensors[index], network.tensors[node.output]
+        shift = _shift(op, before.dtype) if {before.dtype, after.dtype} <= BYTES else None
         if shift is None or len(known) != len(readers) or not all(_shifts(r, node) for r in readers.values()):
             continue
         zero_points = {reader.operator.input_zero_point - shift for reader in readers.values()}  # type: ignore[attr-defined]
@@ -228,17 +230,34 @@ def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
 
 
 def _type_faults(network: Network, node: Node) -> list[str]:
-    """Parameters apart, tiles hold bytes."""
+    """Parameters apart, tiles hold integers of 8 or 16 bits."""
     tensors = [network.tensors[index] for index in (*node.inputs, node.output)]
-    wrong = {str(tensor.dtype) for tensor in tensors if tensor.data is None and tensor.dtype not in BYTES}
-    return [f"must work on int8 or uint8, not on {dtype}" for dtype in sorted(wrong)]
+    wrong = {str(tensor.dtype) for tensor in tensors if tensor.data is None and tensor.dtype not in ELEMENT_TYPES}
+    uneven = [
+        f"must have a zero point of 0 in {tensor.title}, which is int16, not {tensor.quantisation.zero_point}"
+        for tensor in tensors
+        if tensor.data is None and tensor.dtype == np.int16 and tensor.quantisation and tensor.quantisation.zero_point
+    ]
+    return [*(f"must work on int8, uint8 or int16, not on {dtype}" for dtype in sorted(wrong)), *uneven]
 
 
 def _input_faults(network: Network, inputs: Sequence[NetworkInput]) -> list[str]:
     return [
-        f"{network.name}: input {each.model.title} must be int8, uint8 or quantised to them, not {each.stored.dtype}"
+        f"{network.name}: input {each.model.title} must be int8, uint8 or int16, or quantised to them, not "
+        f"{each.stored.dtype}"
         for each in inputs
-        if each.stored.dtype not in BYTES
+        if each.stored.dtype not in ELEMENT_TYPES
+    ]
+
+
+def _classifier_faults(network: Network, finishing: set[int]) -> list[str]:
+    """Classifier and host choose among bytes."""
+    nodes = [network.nodes[layer] for layer in sorted(finishing)]
+    return [
+        f"{network.name}: node {node.title} ({node.kind}) must work on int8 or uint8, not on int16"
+        for node in nodes
+        if not isinstance(node.operator, Dequantise)
+        and any(network.tensors[index].dtype == np.int16 for index in (node.inputs[0], node.output))
     ]
 
 

@@ -38,12 +38,14 @@ def output_array(tensor: HostTensor, data: Bytes) -> Array:
 def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
     whole = carried(tensor, array).reshape(-1, *tensor.extent)
     for block in tensor.blocks:
-        rows = np.full((len(whole), block.rows, row_bytes), tensor.pad, tensor.carried)
-        _box(block, rows)[...] = whole[(slice(None), *block.place)]
-        yield from rows.view(np.uint8).transpose(1, 0, 2)
+        elements = row_bytes // whole.itemsize
+        rows = np.full((len(whole), block.rows, elements), tensor.pad, tensor.carried).view(np.uint8)
+        box = np.ascontiguousarray(whole[(slice(None), *block.place)])
+        _box(block, rows, whole.itemsize)[...] = box.view(np.uint8)
+        yield from rows.transpose(1, 0, 2)
 
 
-def _box(block: Block, rows: Array, element_bytes: int = 1) -> Array:
+def _box(block: Block, rows: Array, element_bytes: int) -> Array:
     """A view of the bytes of the box (samples, *extent) in a block's ``rows``, (samples, rows, row bytes)."""
     height, width, channels = block.extent
     pixels = rows.reshape(len(rows), -1)[:, : height * width * block.pixel_bytes]

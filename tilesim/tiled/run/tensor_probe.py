@@ -49,9 +49,12 @@ class TensorProbe:
         return whole | {tensor.index: array for tensor, array in zip(self._program.outputs, outputs, strict=True)}
 
     def _read(self, piece: TensorPiece) -> Array:
-        rows, columns, channels = (np.arange(size) for size in piece.extent)
-        places = rows[:, None, None] * piece.row_bytes + columns[:, None] * piece.pixel_bytes + channels
-        return self._memories[piece.tile].bytes[:, piece.address + places].view(ELEMENTS[piece.element])
+        element = ELEMENTS[piece.element]
+        height, width, channels = piece.extent
+        rows, columns, offsets = (np.arange(size) for size in (height, width, channels * element.itemsize))
+        places = rows[:, None, None] * piece.row_bytes + columns[:, None] * piece.pixel_bytes + offsets
+        content = self._memories[piece.tile].bytes[:, piece.address + places]
+        return np.ascontiguousarray(content).view(element)
 
     def _assemble(self, layout: TensorLayout) -> Array:
         pieces = self._read_out[layout.index]

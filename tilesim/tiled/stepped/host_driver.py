@@ -14,7 +14,12 @@ from tilesim.tiled.isa.model.program import Block, HostTensor, Program
 from tilesim.tiled.stepped.memory import Bytes
 
 Array = NDArray[Any]
-ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), "i32": np.dtype("<i4")}
+ELEMENTS: dict[str, np.dtype[Any]] = {
+    "i8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+    "i16": np.dtype("<i2"),
+    "i32": np.dtype("<i4"),
+}
 
 
 def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
@@ -37,11 +42,12 @@ def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
     integers = _quantised(tensor, array) if tensor.scale else array
     whole = integers.transpose([tensor.axes.index(axis) for axis in range(array.ndim)]).reshape(tensor.extent)
     for block in tensor.blocks:
-        data = np.full(block.rows * row_bytes, tensor.pad, element)
-        box = whole[block.place]
+        data = np.full(block.rows * row_bytes // element.itemsize, tensor.pad, element).view(np.uint8)
+        box = whole[block.place].astype(element)
         for place, pixel in enumerate(box.reshape(-1, block.extent[2])):
-            data[place * block.pixel_bytes :][: block.extent[2]] = pixel
-        yield from data.view(np.uint8).reshape(block.rows, row_bytes)
+            own = pixel.view(np.uint8)
+            data[place * block.pixel_bytes :][: len(own)] = own
+        yield from data.reshape(block.rows, row_bytes)
 
 
 def _quantised(tensor: HostTensor, array: Array) -> Array:

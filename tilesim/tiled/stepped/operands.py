@@ -45,8 +45,16 @@ class Operands:
             return x, narrow.read(self._address(op.input_b, group, step), size)
         if op.weights is None:
             return x, None
-        width = size * lanes if op.operation is Operation.CONVOLUTION else size
-        return x, self._memories.wide.read(self._address(op.weights, group, step), width)
+        return x, self._memories.wide.read(self._address(op.weights, group, step), self._weight_bytes(lanes))
+
+    def rows_of_sums(self, group: Iteration) -> list[int]:
+        """Where the rows of sums lie that a group adds: each place to which the reduction moves the first, in turn."""
+        reference = self._op.sums_in
+        if reference is None:
+            return []
+        moving = {loop for loop, stride in reference.strides if stride}
+        turns = (step for step in self.steps if not any(step.counters[k] for k in self.reduction - moving))
+        return [self._address(reference, group, step) for step in turns]
 
     def reads_where_it_writes(self, group: Iteration) -> frozenset[Place]:
         """What a group reads of the memory that the instruction writes."""
@@ -57,12 +65,11 @@ class Operands:
 
     def _sums_read(self, group: Iteration) -> Iterator[int]:
         op, unit = self._op, self._memories.sums_bytes
-        if op.sums_in:
-            yield group.address(op.sums_in) // unit
-        lanes = op.nest.loops[-1].bound
-        width = lanes * self._inputs_per_cycle if op.operation is Operation.CONVOLUTION else lanes
+        for address in self.rows_of_sums(group):
+            yield from (address // unit, address // unit + (16 in op.widths))
         if op.weights is None:
             return
+        width = self._weight_bytes(self.lanes(group) if op.widths[1] > 8 else op.nest.loops[-1].bound)
         for step in self.steps:
             first = self._address(op.weights, group, step)
             yield from range(first // unit, (first + width - 1) // unit + 1)
@@ -76,7 +83,12 @@ class Operands:
                     yield "narrow", word
 
     def _input_bytes(self, lanes: int) -> int:
-        return self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
+        elements = self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else lanes
+        return elements * self._op.widths[0] // 8
+
+    def _weight_bytes(self, lanes: int) -> int:
+        inputs = self._inputs_per_cycle if self._op.operation is Operation.CONVOLUTION else 1
+        return lanes * inputs * self._op.widths[1] // 8
 
     def _address(self, reference: Reference, group: Iteration, step: Iteration) -> int:
         return group.address(reference) + step.address(reference) - reference.base

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass, field
+from itertools import groupby
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
-from tilesim.tiled.stepped.activation_unit import ActivationUnit
+from tilesim.tiled.stepped.activation_unit import ActivationUnit, split, whole
 from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HAZARD, IDLE, Fifo, UnitAccount
 from tilesim.tiled.stepped.engine import Engine, TileContext
-from tilesim.tiled.stepped.mac_array import MacArray, Sums, cycles_per_step
+from tilesim.tiled.stepped.mac_array import MacArray, cycles_per_step
 from tilesim.tiled.stepped.memory import Bytes, Port
 from tilesim.tiled.stepped.operands import Operands, Place
 from tilesim.tiled.stepped.ttu import Iteration, Watch
@@ -30,24 +32,26 @@ class ResultGroup:
     started: bool = False
     step: int = 0
     cycle: int = 0
-    sums_in: Sums | None = None
+    sums_in: list[NDArray[np.int32]] = field(default_factory=list)
 
 
 @dataclass
 class Result:
-    """A finished group: the accesses that write it, (address, bytes) each, and the places that they write."""
+    """A finished group: the accesses that write it, each (address, bytes), or several in a row; and the places that
+    they write.
+    """
 
     outer: Iteration
-    accesses: deque[tuple[int, Bytes]]
+    accesses: deque[list[tuple[int, Bytes]]]
     places: frozenset[Place]
 
 
 class TensorControl(Engine):
     """Reads the operands of a reduction step a cycle, queues finished result groups, and writes them.
 
-    A group first reads what else it needs: parameter rows that have changed, then its row of sums. It begins when its
+    A group first reads what else it needs: parameter rows that have changed, then its rows of sums. It begins when its
     loops' flags let it, fewer than ``tile.output_fifo_groups`` groups before it are unwritten, and none of these writes
-    what it will read. It is written from the cycle after its last read on: narrow words, or one row of sums.
+    what it will read. It is written from the cycle after its last read on: narrow words, or rows of sums.
 
     Timing: in a cycle the write asks for its port first, then reads of parameters and sums, as many as the port has
     accesses left, then the issue, which gets all its ports or none. The last of the former and the first issue of a
@@ -65,6 +69,7 @@ class TensorControl(Engine):
         self._operands = Operands(op, self.memories, self.tile.topology.tile.inputs_per_cycle)
         self._watch = Watch(op.wait)
         self._cycles_per_step = cycles_per_step(op)
+        self._sums_bytes = self.memories.sums_bytes * (2 if 16 in op.widths else 1)
         self._unit = ActivationUnit(op, self.memories.row_bytes, self.tile.topology.tile.lanes)
         self._results: deque[Result] = deque()
         self._group: ResultGroup | None = None
@@ -82,7 +87,9 @@ class TensorControl(Engine):
             rows = self._unit.missing_rows(outer.address(self.op.parameters))
             self._group.extras.extend(("parameters", address) for address in rows)
         if self.op.sums_in:
-            self._group.extras.append(("sums", outer.address(self.op.sums_in)))
+            for first in self._operands.rows_of_sums(outer):
+                reads = range(first, first + self._sums_bytes, self.memories.row_bytes)
+                self._group.extras.extend(("sums", address) for address in reads)
         self._reads = self._operands.reads_where_it_writes(outer)
 
     def arbitrate(self) -> None:
@@ -97,10 +104,10 @@ class TensorControl(Engine):
 
     @property
     def _unit_bytes(self) -> int:
-        """Results are written in words, or in as many bytes as there are lanes for them, if these are fewer."""
+        """Results are written in words, or in as many bytes as lanes make, if these are fewer."""
         tile = self.tile.topology.tile
         lanes = tile.lanes if self.op.operation is Operation.CONVOLUTION else tile.vector_bytes
-        return min(lanes, self.memories.word_bytes)
+        return min(lanes * self.op.output_type.bytes, self.memories.word_bytes)
 
     @property
     def _write_port(self) -> Port:
@@ -137,8 +144,9 @@ class TensorControl(Engine):
         what, address = group.extras.popleft()
         group.started = True
         if what == "sums":
-            sums = self.memories.wide.read(address, self.memories.sums_bytes)
-            group.sums_in = sums[: 4 * group.lanes].view(np.int32)
+            sums = self.memories.wide.read(address, min(self._sums_bytes, self.memories.row_bytes))
+            parts = sums.reshape(-1, self.memories.sums_bytes)
+            group.sums_in.extend(part[: 4 * group.lanes].view(np.int32) for part in parts)
         else:
             self._unit.load(self.memories.wide.read(address, self.memories.row_bytes))
 
@@ -163,9 +171,9 @@ class TensorControl(Engine):
 
     def _write(self) -> None:
         result = self._results[0]
-        address, data = result.accesses.popleft()
         memory = self.memories.wide if self.op.sums_out else self.memories.narrow
-        memory.write(address, data)
+        for address, data in result.accesses.popleft():
+            memory.write(address, data)
         if not result.accesses:
             self._results.popleft()
             self.raise_flag(self.op.produce in {*result.outer.completes, *self._operands.reduction})
@@ -185,26 +193,27 @@ class TensorControl(Engine):
     def _finished(self, group: ResultGroup) -> Result:
         op, outer = self.op, group.outer
         sums = group.array.result()
-        if group.sums_in is not None:
-            sums = sums + group.sums_in
+        registers = self._sums_bytes // self.memories.sums_bytes
+        for k in range(0, len(group.sums_in), registers):
+            sums = sums + whole(group.sums_in[k : k + registers])
         if op.sums_out:
-            row = sums.astype(np.int32).view(np.uint8)
-            sums_bytes = self.memories.sums_bytes
-            return self._result(outer, outer.address(op.sums_out), row, (sums_bytes, sums_bytes), "wide")
+            return self._sums_result(outer, outer.address(op.sums_out), split(sums))
         assert op.output is not None
         data = self._unit.finish(sums, outer.address(op.parameters) if op.parameters else None)
-        word_bytes = self.memories.word_bytes
-        words = np.zeros(-(-group.lanes // self._unit_bytes) * self._unit_bytes, np.uint8)
-        words[: group.lanes] = data
-        apart = dict(op.output.strides).get(op.nest.loops[-1].name, word_bytes)
-        return self._result(outer, outer.address(op.output), words, (word_bytes, apart), "narrow")
+        unit = self._unit_bytes
+        words = np.pad(data, (0, -len(data) % unit)).reshape(-1, unit)
+        apart = dict(op.output.strides).get(op.nest.loops[-1].name, unit)
+        first, word_bytes = outer.address(op.output), self.memories.word_bytes
+        accesses = [[(first + k * apart, word)] for k, word in enumerate(words)]
+        return Result(outer, deque(accesses), frozenset(("narrow", at // word_bytes) for [(at, _)] in accesses))
 
-    def _result(self, outer: Iteration, address: int, data: Bytes, pitch: tuple[int, int], memory: str) -> Result:
-        """``pitch``: the bytes of an access, and from one to the next."""
-        width, apart = pitch
-        pieces = enumerate(range(0, len(data), width))
-        accesses = deque((address + k * apart, data[at : at + width]) for k, at in pieces)
-        return Result(outer, accesses, frozenset((memory, place // width) for place, _ in accesses))
+    def _sums_result(self, outer: Iteration, first: int, parts: list[Bytes]) -> Result:
+        """As many parts in an access as lie in one row."""
+        size, row_bytes = self.memories.sums_bytes, self.memories.row_bytes
+        pieces = [(first + k * size, part) for k, part in enumerate(parts)]
+        by_row = groupby(pieces, key=lambda piece: piece[0] // row_bytes)
+        places = frozenset(("wide", at // size) for at, _ in pieces)
+        return Result(outer, deque(list(together) for _, together in by_row), places)
 
     def through(self) -> bool:
         return self._group is None and not self._results

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.core.port import Port
 from tilesim.sim.pipe.course import Slot
-from tilesim.tiled.isa.model.accesses import result_unit_bytes
+from tilesim.tiled.isa.model.accesses import OperandSizes, result_unit_bytes
 from tilesim.tiled.isa.model.fields import Engine, MemoryName
-from tilesim.tiled.isa.model.instructions import Operation
+from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.sheet import CLIENTS, RANKS, PortName
 from tilesim.tiled.topology import Topology
 
@@ -75,9 +75,13 @@ class TileMemories:
             return OperandPort(self.wide, slot, self.row_bytes, self.word_bytes, self.beat_bytes)
         return OperandPort(self.narrow, slot, self.word_bytes, self.word_bytes, self.beat_bytes)
 
-    def result_bytes(self, operation: Operation) -> int:
-        """The least of narrow memory that a result group of the operation writes."""
-        return result_unit_bytes(self.topology, operation)
+    def result_bytes(self, op: TensorOp) -> int:
+        """The least of narrow memory that a result group of ``op`` writes."""
+        return result_unit_bytes(self.topology, OperandSizes.of(op))
+
+    def sum_accesses(self, op: TensorOp) -> int:
+        """Accesses to wide memory that a group's sums take: they fill rows, or lie in one that is larger."""
+        return -(-op.sum_registers * self.register_bytes // self.row_bytes)
 
     def _port(self, name: str, capacity: int, port: PortName) -> Port:
         return Port(name, capacity, len(CLIENTS[port]))

@@ -12,6 +12,7 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Alternate, ByteFilter, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import (
     Classify,
+    ElementType,
     Infeed,
     Instruction,
     MeshIn,
@@ -75,6 +76,10 @@ CONV = TensorOp(
 VECTOR = replace(CONV, operation=Operation.DEPTHWISE, nest=nest(y=4, zi=2, lane=4), weights=at(0, zi=4))
 ADD = replace(VECTOR, operation=Operation.ADD, nest=nest(y=4, lane=4), reduce=(), weights=None, input_b=at(64, y=8))
 ADD = replace(ADD, input=at(0, y=8), parameters=None, scaling=(1, 2, 3, 4, 5, 6, 7, 8, 9))
+PRODUCT = replace(ADD, operation=Operation.MULTIPLY, scaling=(1, 2, 3, 4, 5))
+I16 = ElementType.I16
+WIDE = replace(CONV, input_type=I16, weight_type=I16, output_type=I16, widths=(16, 16), input=at(0, y=16, zi=8))
+WIDE = replace(WIDE, weights=at(0, zi=128), parameters=at(512), output=at(512, y=32))
 TO_NARROW = WideToNarrow(tiles=1, read=stream(0, 2, 64), write=stream(0, 32, 4))
 TO_WIDE = NarrowToWide(tiles=1, read=stream(0, 32, 4), write=stream(0, 2, 64))
 CONSUME = RingConsume(tiles=1, write=stream(0, 2, 64), produce="r")
@@ -161,6 +166,17 @@ SEVEN = {f"l{k}": 1 for k in range(7)}
         (CONV, {"wait": (Watcher(Flag.AVDATA, 1, "lane", 1),)}, "wait must watch at a loop around the result groups"),
         (CONV, {"nest": nest(Alternate("zi", 8), y=4, zi=2, lane=16)}, "nest must have its alternate limit in a loop"),
         (CONV, {"widths": (8, 4)}, "widths must be two of 8, 16, for activations and weights, not 8, 4"),
+        (CONV, {"widths": (16, 8)}, "widths must be 8, 8, as activations are i8 and weights i8, not 16, 8"),
+        (CONV, {"input_type": I16}, "widths must be 16, 8, as activations are i16 and weights i8, not 8, 8"),
+        (CONV, {"weight_type": I16}, "widths must be 8, 16, as activations are i8 and weights i16, not 8, 8"),
+        (ADD, {"input_type": I16}, "widths must be 16, 8, as activations are i16, not 8, 8"),
+        (PRODUCT, {"input_type": I16}, "widths must be 16, 16, as activations are i16, not 8, 8"),
+        (WIDE, {"input": at(2, y=16, zi=8)}, "input must begin at a multiple of 4 bytes (one operand), not at 0x2"),
+        (WIDE, {"input": at(1000, y=8)}, "input must stay inside the narrow memory of 1024 bytes, but ends at 1032"),
+        (WIDE, {"output": at(996)}, "output must stay inside the narrow memory of 1024 bytes, but ends at 1028"),
+        (WIDE, {"parameters": at(1856)}, "parameters must stay inside the wide memory of 2048 bytes, but ends at 2112"),
+        (WIDE, {"sums_in": at(1984)}, "sums_in must stay inside the wide memory of 2048 bytes, but ends at 2112"),
+        (WIDE, {"weights": at(64, zi=128)}, "weights must not cross the end of a pair of rows of 128 bytes within one"),
         (CONV, {"clamp": (5, -5)}, "clamp must be the smallest and the largest result, not 5, -5"),
         # stops
         (CONSUME, {"tiles": 0}, "tiles must name some of the 4 tiles (1 to 0xf), not none"),
@@ -307,7 +323,7 @@ def test_a_piece_stands_after_an_instruction_of_the_run() -> None:
         "piece[0] of tensor 8: after must be the label of an instruction of the run, not 'F2' (one of F1)",
         "piece[0] of tensor 8: index must be that of a tensor, not 8",
         "piece[0] of tensor 8: tile must be below the number of tiles 4, not 4",
-        "piece[0] of tensor 8: element must be a type, not 'i9' (one of i8, u8)",
+        "piece[0] of tensor 8: element must be a type, not 'i9' (one of i16, i8, u8)",
         "piece[0] of tensor 8: address must keep it inside the narrow memory of 1024 bytes, not 0x3e8 to 0x4b7",
     ]
 

@@ -21,8 +21,13 @@ def blocks(*boxes: Block) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("change", "fault"),
     [
-        ({"element": "i9"}, "element must be a type, not 'i9' (one of i8, u8)"),
+        ({"element": "i9"}, "element must be a type, not 'i9' (one of i16, i8, u8)"),
         ({"dtype": "uint8"}, "dtype must be int8, or float32 with a scale, not uint8 with the scale 0.0"),
+        ({"element": "i16"}, "dtype must be int16, or float32 with a scale, not int8 with the scale 0.0"),
+        ({"element": "i16", "dtype": "int16", "pad": 40000}, "pad must be -32768 to 32767, not 40000"),
+        ({"element": "i16", "dtype": "int16"}, "block 0: pixel_bytes must hold the 3 channels, not 4"),
+        ({"element": "i16", "lookup": (0,) * 256}, "function and lookup must not be given for i16: the host computes"),
+        ({"element": "i16", "function": "argmax"}, "function and lookup must not be given for i16: the host computes"),
         ({"dtype": "float32"}, "dtype must be int8, or float32 with a scale, not float32 with the scale 0.0"),
         ({"rounding": "up"}, "rounding must be a way to round, not 'up' (one of away, even)"),
         ({"dtype": "float32", "scale": float("nan")}, "scale must be 0 or 1e-30 to 1e+30, not nan"),

@@ -6,6 +6,8 @@ from tests.tiled.programs import program
 from tilesim.tiled.isa.checks.program import faults
 
 SUM = "sum: tensorop tiles=0x1 operation=sum nest=[x:4,lane:4] input=@0x0+x*4 output=@0x40+x*4"
+BARE = "t: tensorop tiles=0x1 operation={} nest=[x:4,lane:4] input=@0x0+x*4 output=@0x40+x*4"
+ADD, LEAKY, LOOKUP = BARE.format("add") + " input_b=@0x0", BARE.format("leaky_relu"), BARE.format("table")
 
 
 @pytest.mark.parametrize(
@@ -15,6 +17,17 @@ SUM = "sum: tensorop tiles=0x1 operation=sum nest=[x:4,lane:4] input=@0x0+x*4 ou
         (f"{SUM} rule=divide scaling=4", "scaling must hold 2 numbers for the rule divide, not 1"),
         (f"{SUM} rule=divide scaling=0,0", "scaling must divide by at least 1, not by 0"),
         (f"{SUM} rule=divide scaling=4,0 clamp=0,255", "clamp must lie in -128 to 127, the range of i8, not be 0, 255"),
+        (f"{ADD} rule=shift scaling=2,32,1", "scaling must shift by 0 to 31 places, not by 2 and 32"),
+        (f"{ADD} rule=shift scaling=-1,0,1", "scaling must shift by 0 to 31 places, not by -1 and 0"),
+        (f"{LEAKY} rule=double scaling=1,2,3", "scaling must hold 4 numbers for the rule double, not 3"),
+        (f"{LEAKY} rule=divide scaling=1,2,3,4", "rule must be a rule of leaky_relu, not 'divide'"),
+        (LEAKY, "rule must say how the results of leaky_relu are requantised"),
+        (f"{LOOKUP} input_type=i16 widths=16,8", "input_type and output_type must be i8 or u8 for table, which looks"),
+        (f"{LOOKUP} output_type=i16", "input_type and output_type must be i8 or u8 for table, which looks up bytes"),
+        (
+            "classify rows=1 elements=4 function=argmax input_type=i16",
+            "input_type must be i8 or u8 for the classifier, not i16",
+        ),
         (f"{SUM} rule=divide scaling=4,4294967296", "scaling must be a number of 32 bits, not 4294967296"),
         (f"{SUM} rule=divide scaling=4,0 input_zero_point=-9999999999", "input_zero_point must be a number of 32 bits"),
         (SUM.replace("x:4", "x:99999999") + " rule=divide scaling=1,0", "nest must run at most 268435456 times"),

@@ -161,7 +161,7 @@ def test_sums_add_up_over_all_groups() -> None:
 
 def test_the_last_writer_of_what_a_group_reads() -> None:
     memories = Bench().chip.tiles[0].memories
-    found = last_writers(Operands(maximum(6, 2, at(0x100, k=4), at(0x100 - 8, x=4))), memories)
+    found = last_writers(Operands(maximum(6, 2, at(0x100, k=4), at(0x100 - 8, x=4))), memories, 4)
     assert found.tolist() == [-1, -1, -1, 2, 3, 3]  # group 2 writes the first of the two words, group 3 the second
     assert list(chunks(found, 0, 6)) == [(0, 3), (3, 4), (4, 6)]
     assert list(chunks(found, 3, 6)) == [(3, 4), (4, 6)]

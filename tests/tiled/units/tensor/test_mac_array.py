@@ -16,7 +16,8 @@ from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 
 OUTPUT, PARAMETERS, SUMS, ROW = 0x8000, 0x40000, 0x60000, 256
-DTYPES = {ElementType.I8: np.int8, ElementType.U8: np.uint8}
+DTYPES = {ElementType.I8: np.dtype(np.int8), ElementType.U8: np.dtype(np.uint8), ElementType.I16: np.dtype("<i2")}
+LIMITS = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255), ElementType.I16: (-32768, 32767)}
 Array = NDArray[Any]
 
 TYPES = st.sampled_from(list(ElementType))
@@ -31,39 +32,42 @@ def bench_of(seed: int, samples: int) -> Bench:
 
 
 def windows(bench: Bench, pixels: int, steps: int, width: int, kind: ElementType) -> NDArray[np.int64]:
-    """What ``input=at(0, x=4 * steps, k=4)`` reads: (samples, pixels, steps, width)."""
-    words = bench.narrow()[:, : pixels * steps * 4].reshape(-1, pixels, steps, 4)[..., :width]
-    return np.ascontiguousarray(words).view(DTYPES[kind]).astype(np.int64)
+    """What ``input=at(0, x=4 * steps, k=4)`` reads, times the bytes of an element: (samples, pixels, steps, width)."""
+    words = bench.narrow()[:, : pixels * steps * 4 * kind.bytes].view(DTYPES[kind]).reshape(-1, pixels, steps, 4)
+    return words[..., :width].astype(np.int64)
 
 
 def weights_of(bench: Bench, steps: int, size: int, kind: ElementType) -> NDArray[np.int64]:
-    """A row a step, shared by all samples."""
+    """A row a step, or two, shared by all samples."""
     bench.wide()[:] = bench.wide()[:1]
-    rows = bench.wide()[0, : steps * ROW].reshape(steps, ROW)[:, :size]
-    return np.ascontiguousarray(rows).view(DTYPES[kind]).astype(np.int64)
+    rows = bench.wide()[0, : steps * ROW * kind.bytes].view(DTYPES[kind]).reshape(steps, ROW)[:, :size]
+    return rows.astype(np.int64)
 
 
-def write_parameters(bench: Bench, lanes: int) -> Array:
-    """Bias, multiplier and shift of each lane: (3, lanes) int32."""
-    values = np.stack(
-        [
-            bench.random.integers(-5000, 5000, lanes),
-            bench.random.integers(1 << 30, (1 << 31) - 1, lanes),
-            bench.random.integers(-12, -6, lanes),
-        ]
-    ).astype(np.int32)
-    bench.wide()[:, PARAMETERS : PARAMETERS + 3 * ROW].view(np.int32).reshape(-1, 3, ROW // 4)[:, :, :lanes] = values
-    return values
+def write_parameters(bench: Bench, lanes: int, wide: bool = False) -> tuple[Array, Array, Array]:
+    """Bias, of 64 bits if ``wide``, multiplier and shift of each lane."""
+    bias = bench.random.integers(-5000, 5000, lanes) << (24 if wide else 0)
+    multiplier = bench.random.integers(1 << 30, (1 << 31) - 1, lanes).astype(np.int32)
+    shift = bench.random.integers(-12, -6, lanes).astype(np.int32)
+    words = [bias, bias >> 32] if wide else [bias]
+    values = np.stack([*(word.astype(np.int32) for word in words), multiplier, shift])
+    rows = bench.wide()[:, PARAMETERS : PARAMETERS + len(values) * ROW].view(np.int32)
+    rows.reshape(-1, len(values), ROW // 4)[:, :, :lanes] = values
+    return bias, multiplier, shift
 
 
 def outputs(bench: Bench, pixels: int, pitch: int, lanes: int, kind: ElementType) -> Array:
-    data = bench.narrow()[:, OUTPUT : OUTPUT + pixels * pitch].reshape(-1, pixels, pitch)[..., :lanes]
-    return np.ascontiguousarray(data).view(DTYPES[kind])
+    """A pixel is at ``pitch`` elements from the one before."""
+    data = bench.narrow()[:, OUTPUT : OUTPUT + pixels * pitch * kind.bytes].view(DTYPES[kind])
+    return data.reshape(-1, pixels, pitch)[..., :lanes]
 
 
-def finished(sums: Array, parameters: Array, zero_point: int, low: int, high: int) -> Array:
+def finished(
+    sums: Array, parameters: tuple[Array, Array, Array], zero_point: int, low: int, high: int, rule: str = "double"
+) -> Array:
     bias, multiplier, shift = parameters
-    scaled = requantise("double", (sums + bias).astype(np.int32), multiplier, shift)
+    biased = sums + bias
+    scaled = requantise(rule, biased if rule == "long" else biased.astype(np.int32), multiplier, shift)
     return np.clip(scaled.astype(np.int64) + zero_point, low, high)
 
 
@@ -77,26 +81,30 @@ def test_products(
     operation: Operation, pixels: int, steps: int, lanes: int, samples: int, seed: int,
     input_type: ElementType, weight_type: ElementType, output_type: ElementType, input_zero: int, weight_zero: int,
 ) -> None:  # fmt: skip
-    """Convolution sends 4 inputs to all lanes, depthwise one to each of up to 4."""
-    broadcast = operation is Operation.CONVOLUTION
-    lanes = lanes if broadcast else 1 + lanes % 4
+    """Convolution sends 4 inputs to all lanes, depthwise one to each of up to 4, of 8 or of 16 bits: then sums have 64,
+    all of which count by the rule ``long``.
+    """
+    broadcast, wide = operation is Operation.CONVOLUTION, ElementType.I16 in (input_type, weight_type)
+    lanes, rule = lanes if broadcast else 1 + lanes % 4, "long" if wide and seed % 2 else "double"
     bench = bench_of(seed, samples)
     x = windows(bench, pixels, steps, 4 if broadcast else lanes, input_type) - input_zero
     w = weights_of(bench, steps, lanes * 4 if broadcast else lanes, weight_type) - weight_zero
-    parameters = write_parameters(bench, lanes)
-    low, high = (-100, 90) if output_type is ElementType.I8 else (5, 240)
+    parameters = write_parameters(bench, lanes, wide)
+    low, high = (5, 240) if output_type is ElementType.U8 else (-100, 90)
     pitch = -(-lanes // 4) * 4
     bench.cycles(
         TensorOp(
             tiles=1, operation=operation, nest=nest(x=pixels, k=steps, lane=lanes), reduce=("k",),
-            input=at(0, x=4 * steps, k=4), weights=at(0, k=ROW), parameters=at(PARAMETERS), output=at(OUTPUT, x=pitch),
-            input_type=input_type, weight_type=weight_type, output_type=output_type, input_zero_point=input_zero,
-            weight_zero_point=weight_zero, output_zero_point=7, rule="double", clamp=(low, high),
+            input=at(0, x=4 * steps * input_type.bytes, k=4 * input_type.bytes),
+            weights=at(0, k=ROW * weight_type.bytes), parameters=at(PARAMETERS),
+            output=at(OUTPUT, x=pitch * output_type.bytes), input_type=input_type, weight_type=weight_type,
+            output_type=output_type, input_zero_point=input_zero, weight_zero_point=weight_zero, output_zero_point=7,
+            rule=rule, clamp=(low, high), widths=(input_type.bits, weight_type.bits),
         )
     )  # fmt: skip
     subscripts = "spki,kli->spl" if broadcast else "spkl,kl->spl"
     sums = np.einsum(subscripts, x, w.reshape(steps, lanes, 4) if broadcast else w)
-    expected = finished(sums, parameters, 7, low, high)
+    expected = finished(sums, parameters, 7, low, high, rule)
     assert np.array_equal(outputs(bench, pixels, pitch, lanes, output_type), expected)
 
 
@@ -107,13 +115,14 @@ def test_sum_and_maximum(
 ) -> None:
     bench = bench_of(seed, samples)
     x = windows(bench, pixels, steps, lanes, kind)
-    low, high = (-128, 127) if kind is ElementType.I8 else (0, 255)
+    low, high = LIMITS[kind]
     multiplier, shift = quantise_multiplier(1 / steps)
     for operation, scaling in ((Operation.SUM, (multiplier, shift)), (Operation.MAXIMUM, ())):
         bench.cycles(
             TensorOp(
                 tiles=1, operation=operation, nest=nest(x=pixels, k=steps, lane=lanes), reduce=("k",),
-                input=at(0, x=4 * steps, k=4), output=at(OUTPUT, x=4), input_type=kind, output_type=kind,
+                input=at(0, x=4 * steps * kind.bytes, k=4 * kind.bytes), output=at(OUTPUT, x=4 * kind.bytes),
+                input_type=kind, output_type=kind, widths=(kind.bits, 8),
                 input_zero_point=zero_point if operation is Operation.SUM else 0, output_zero_point=0,
                 rule="double", scaling=scaling, clamp=(low, high),
             )
@@ -133,14 +142,15 @@ def test_two_operands_are_rescaled_and_added(
 ) -> None:
     bench = bench_of(seed, samples)
     a = windows(bench, 2 * pixels, 1, lanes, kind)[:, :, 0]
-    scaling = (add_scaling_fixed if fixed else add_scaling_float)((0.1, 0.07, 0.12), (3, 5, 1))
-    rule = "double" if fixed else "float"
-    low, high = (-128, 127) if kind is ElementType.I8 else (0, 255)
+    word, scales, zero_points = 4 * kind.bytes, (0.1, 0.07, 0.12), (3, 5, 1)
+    rule = ("double16" if kind is ElementType.I16 else "double") if fixed else "float"
+    scaling = add_scaling_fixed(scales, zero_points, rule) if fixed else add_scaling_float(scales, zero_points)
+    low, high = LIMITS[kind]
     bench.cycles(
         TensorOp(
-            tiles=1, operation=Operation.ADD, nest=nest(x=pixels, lane=lanes), input=at(0, x=4),
-            input_b=at(4 * pixels, x=4), output=at(OUTPUT, x=4), input_type=kind, output_type=kind,
-            output_zero_point=1, rule=rule, scaling=scaling, clamp=(low, high),
+            tiles=1, operation=Operation.ADD, nest=nest(x=pixels, lane=lanes), input=at(0, x=word),
+            input_b=at(word * pixels, x=word), output=at(OUTPUT, x=word), input_type=kind, output_type=kind,
+            widths=(kind.bits, 8), output_zero_point=1, rule=rule, scaling=scaling, clamp=(low, high),
         )
     )  # fmt: skip
     total = add(rule, a[:, :pixels], a[:, pixels:], scaling)
@@ -149,32 +159,74 @@ def test_two_operands_are_rescaled_and_added(
     assert np.abs(np.clip(real / 0.12 + 1, low, high) - np.clip(total, low, high)).max() <= 1
 
 
-@settings(max_examples=30, deadline=None)
-@given(SIZES, SIZES, st.integers(1, 64), st.integers(1, 3), st.integers(0, 999))
-def test_partial_sums_leave_and_come_back(pixels: int, steps: int, lanes: int, samples: int, seed: int) -> None:
-    """Two halves of a reduction in two instructions are the whole of it."""
-    bench = bench_of(seed, samples)
-    x = windows(bench, pixels, 2 * steps, 4, ElementType.I8)
+@settings(max_examples=40, deadline=None)
+@given(
+    SIZES, SIZES, st.integers(1, 64), st.integers(1, 3), st.integers(0, 999),
+    st.sampled_from([ElementType.I8, ElementType.I16]),
+)  # fmt: skip
+def test_partial_sums_leave_and_come_back(
+    pixels: int, steps: int, lanes: int, samples: int, seed: int, kind: ElementType
+) -> None:
+    """Two halves of a reduction in two instructions are the whole of it. Sums of 64 bits take two rows."""
+    bench, wide, word = bench_of(seed, samples), kind is ElementType.I16, 4 * kind.bytes
+    x = windows(bench, pixels, 2 * steps, 4, kind)
     w = weights_of(bench, 2 * steps, lanes * 4, ElementType.I8).reshape(2 * steps, lanes, 4)
-    parameters = write_parameters(bench, lanes)
-    pitch = -(-lanes // 4) * 4
+    parameters = write_parameters(bench, lanes, wide)
+    pitch, group = -(-lanes // 4) * 4, ROW * kind.bytes
     common: dict[str, Any] = {
         "tiles": 1, "operation": Operation.CONVOLUTION, "nest": nest(x=pixels, k=steps, lane=lanes), "reduce": ("k",),
+        "input_type": kind, "widths": (kind.bits, 8),
     }  # fmt: skip
     first = TensorOp(
-        **common, input=at(0, x=8 * steps, k=4), weights=at(0, k=ROW), sums_out=at(SUMS, x=ROW), label="first"
-    )
+        **common, input=at(0, x=2 * word * steps, k=word), weights=at(0, k=ROW), sums_out=at(SUMS, x=group),
+        label="first",
+    )  # fmt: skip
     second = TensorOp(
-        **common, input=at(4 * steps, x=8 * steps, k=4), weights=at(steps * ROW, k=ROW), sums_in=at(SUMS, x=ROW),
-        parameters=at(PARAMETERS), output=at(OUTPUT, x=pitch), rule="double", label="second",
+        **common, input=at(word * steps, x=2 * word * steps, k=word), weights=at(steps * ROW, k=ROW),
+        sums_in=at(SUMS, x=group), parameters=at(PARAMETERS), output=at(OUTPUT, x=pitch), label="second",
+        rule="long" if wide else "double",
     )  # fmt: skip
     bench.cycles(first, second)
     half = np.einsum("spki,kli->spl", x[:, :, :steps], w[:steps])
-    rows = bench.wide()[:, SUMS : SUMS + pixels * ROW].reshape(samples, pixels, ROW)[..., : 4 * lanes]
-    assert np.array_equal(np.ascontiguousarray(rows).view(np.int32), half)
+    rows = bench.wide()[:, SUMS : SUMS + pixels * group].view(np.int32).reshape(samples, pixels, -1, ROW // 4)
+    for number in range(kind.bytes):
+        assert np.array_equal(rows[:, :, number, :lanes], (half >> 32 * number).astype(np.int32))
     sums = np.einsum("spki,kli->spl", x, w)
-    expected = finished(sums, parameters, 0, -128, 127)
+    expected = finished(sums, parameters, 0, -128, 127, "long" if wide else "double")
     assert np.array_equal(outputs(bench, pixels, pitch, lanes, ElementType.I8), expected)
+
+
+def test_sums_of_16_bits_by_16_are_exact_beyond_32_bits_and_up_to_what_float64_holds() -> None:
+    """1,000 steps of 4 extreme products each: -32768 * -32768 * 4000 is 2**42 and less than 2**53."""
+    bench = bench_of(1, 1)
+    bench.narrow()[0, :8000].view("<i2")[:] = -32768
+    bench.wide()[0, :32].view("<i2")[:] = -32768
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=1, k=1000, lane=4), reduce=("k",), input=at(0, k=8),
+        weights=at(0), sums_out=at(SUMS), input_type=ElementType.I16, weight_type=ElementType.I16, widths=(16, 16),
+    )  # fmt: skip
+    assert bench.cycles(op) == 4 * 1000 + 2
+    low, high = (bench.wide()[0, SUMS + k * ROW :][:16].view(np.uint32).astype(np.int64) for k in (0, 1))
+    assert (low + (high << 32)).tolist() == [4000 << 30] * 4
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(1, 30), st.integers(1, 4), st.integers(1, 3), st.integers(0, 999), TYPES, st.floats(-0.9, 0.9))
+def test_leaky_relu_scales_by_one_factor_from_the_zero_point_on_and_by_another_below(
+    pixels: int, lanes: int, samples: int, seed: int, kind: ElementType, slope: float
+) -> None:
+    bench, word = bench_of(seed, samples), 4 * kind.bytes
+    x = windows(bench, pixels, 1, lanes, kind)[:, :, 0]
+    mantissa, shift = quantise_multiplier(abs(slope) / 2)
+    op = TensorOp(
+        tiles=1, operation=Operation.LEAKY_RELU, nest=nest(x=pixels, lane=lanes), input=at(0, x=word),
+        output=at(OUTPUT, x=word), input_type=kind, output_type=kind, widths=(kind.bits, 8), input_zero_point=3,
+        output_zero_point=1, rule="double", clamp=LIMITS[kind],
+        scaling=(*quantise_multiplier(0.5), mantissa if slope >= 0 else -mantissa, shift),
+    )  # fmt: skip
+    assert bench.cycles(op) == pixels * kind.bytes + -(-lanes * kind.bytes // 4)
+    real = np.clip(np.where(x >= 3, 0.5, 0.5 * slope) * (x - 3) + 1, *LIMITS[kind])
+    assert np.abs(real - outputs(bench, pixels, 4, lanes, kind)).max() <= 1
 
 
 def test_samples_with_weights_of_their_own() -> None:
@@ -210,6 +262,22 @@ def test_blocks_of_lanes_have_parameters_and_weights_of_their_own() -> None:
         sums = np.einsum("spki,kli->spl", x, w[block])
         expected = finished(sums, values[block, :, :8], 0, -128, 127)[..., :lanes]
         assert np.array_equal(outputs(bench, 3, 12, 12, ElementType.I8)[..., 8 * block : 8 * block + lanes], expected)
+
+
+def test_rows_of_sums_that_the_reduction_moves_are_all_added() -> None:
+    """One for each iteration of the loops that move them, whatever the other loops of the reduction do."""
+    bench = bench_of(9, 3)
+    rows = bench.random.integers(-(1 << 31), 1 << 31, (3, 2, 5, 64), np.int64).astype(np.int32)
+    bench.wide()[:, SUMS : SUMS + 10 * ROW] = np.ascontiguousarray(rows).view(np.uint8).reshape(3, -1)
+    bench.wide()[:, :ROW] = 1
+    x = bench.narrow()[:, :8].view(np.int8).astype(np.int64).reshape(3, 2, 4)
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=2, k=5, zi=2, lane=64), reduce=("k", "zi"),
+        input=at(0, zi=4), weights=at(0), sums_in=at(SUMS, x=5 * ROW, k=ROW), sums_out=at(OUTPUT, x=ROW),
+    )  # fmt: skip
+    assert bench.cycles(op) == 2 * (10 + 5) + 1 + 1  # the first group's row is written while the second one reads
+    found = bench.wide()[:, OUTPUT : OUTPUT + 2 * ROW].view(np.int32).reshape(3, 2, 64)
+    assert np.array_equal(found, (rows.sum(2) + 5 * x.sum((1, 2))[:, None, None]).astype(np.int32))
 
 
 def test_oracle_28_half_to_even_then_zero_point_then_clamp() -> None:
@@ -252,14 +320,16 @@ def test_two_operands_are_multiplied(
 ) -> None:
     bench = bench_of(seed, samples)
     a = windows(bench, 2 * pixels, 1, lanes, kind)[:, :, 0]
-    scaling = (3, 5, 1, *(quantise_multiplier(0.01) if fixed else (int(float_bits(0.01)[0]), 0)))
-    low, high = (-128, 127) if kind is ElementType.I8 else (0, 255)
+    word, factor = 4 * kind.bytes, quantise_multiplier(0.01) if fixed else (int(float_bits(0.01)[0]), 0)
+    scaling = (3, 5, 1, *factor)
+    low, high = LIMITS[kind]
     op = TensorOp(
-        tiles=1, operation=Operation.MULTIPLY, nest=nest(x=pixels, lane=lanes), input=at(0, x=4),
-        input_b=at(4 * pixels, x=4), output=at(OUTPUT, x=4), input_type=kind, output_type=kind,
+        tiles=1, operation=Operation.MULTIPLY, nest=nest(x=pixels, lane=lanes), input=at(0, x=word),
+        input_b=at(word * pixels, x=word), output=at(OUTPUT, x=word), input_type=kind, output_type=kind,
+        widths=(kind.bits, kind.bits),
         rule="double" if fixed else "float", scaling=scaling, clamp=(low, high),
     )  # fmt: skip
-    assert bench.cycles(op) == 2 * pixels + 1
+    assert bench.cycles(op) == 2 * pixels * kind.bytes**2 + -(-lanes * kind.bytes // 4)
     real = 0.01 * (a[:, :pixels] - 3.0) * (a[:, pixels:] - 5.0) + 1
     assert np.abs(np.clip(real, low, high) - outputs(bench, pixels, 4, lanes, kind)).max() <= 1.01
 

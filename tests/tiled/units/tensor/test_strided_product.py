@@ -34,12 +34,13 @@ def bench_of(seed: int, samples: int = 1, alike: bool = True) -> Bench:
     return bench
 
 
-def write_scales(bench: Bench, rule: str, shift: int, rows: int) -> None:
-    """Multiplier and shift of ``rows`` triples of rows."""
-    triples = bench.wide()[:, PARAMETERS : PARAMETERS + 3 * rows * ROW].view(np.int32).reshape(-1, rows, 3, ROW // 4)
-    values = bench.random.integers(1 << 30, (1 << 31) - 1, triples[:1, :, 1].shape)
-    triples[:, :, 1] = {"float": float_bits(values / 2.0**38).view(np.int32), "divide": 77}.get(rule, values)
-    triples[:, :, 2] = bench.random.integers(shift - 2, shift + 1, values.shape)
+def write_scales(bench: Bench, rule: str, shift: int, rows: int, count: int = 3) -> None:
+    """Multiplier and shift, the last ones of ``rows`` times ``count`` rows."""
+    blocks = bench.wide()[:, PARAMETERS : PARAMETERS + count * rows * ROW].view(np.int32)
+    blocks = blocks.reshape(-1, rows, count, ROW // 4)
+    values = bench.random.integers(1 << 30, (1 << 31) - 1, blocks[:1, :, -2].shape)
+    blocks[:, :, -2] = {"float": float_bits(values / 2.0**38).view(np.int32), "divide": 77}.get(rule, values)
+    blocks[:, :, -1] = bench.random.integers(shift - 2, shift + 1, values.shape)
 
 
 def decoded_of(bench: Bench, op: TensorOp) -> Decoded:
@@ -65,6 +66,8 @@ def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:
 
 CUTS = st.lists(st.floats(0, 1), max_size=3)
 SAMPLES = st.sampled_from([(1, True), (2, True), (2, False)])
+I8, U8, I16 = ElementType.I8, ElementType.U8, ElementType.I16
+WIDE = st.sampled_from([(I16, I8), (I16, U8), (I8, I16), (U8, I16), (I16, I16)])
 
 
 @settings(max_examples=150, deadline=None)
@@ -99,6 +102,62 @@ def test_convolution(
 
 @settings(max_examples=120, deadline=None)
 @given(
+    SMALL, st.integers(1, 4), SMALL, st.integers(1, 3), st.sampled_from([4, 8, 10, 64]), st.booleans(),
+    st.sampled_from(["long", "double", "wide"]), st.sampled_from([0, 5]), st.sampled_from([0, 3]),
+    st.sampled_from(["", "in", "out", "both"]), WIDE, st.sampled_from([I8, I16]), SAMPLES, CUTS, st.integers(0, 999),
+)  # fmt: skip
+def test_convolution_of_16_bits(
+    y: int, x: int, blocks: int, steps: int, lanes: int, short: bool, rule: str, zero_point: int, weight_zero: int,
+    sums: str, types: tuple[ElementType, ElementType], made: ElementType, samples: tuple[int, bool], cuts: list[float],
+    seed: int,
+) -> None:  # fmt: skip
+    """The same with two rows of weights a step, of sums a group, of biases a block, and two bytes an element."""
+    if lanes == 10:
+        blocks = 1
+    bench = bench_of(seed, *samples)
+    write_scales(bench, rule, -14, blocks, 4)
+    pitch, row = -(-blocks * lanes * made.bytes // 4) * 4, 2 * ROW
+    alternate = Alternate("zb", max(1, lanes // 2)) if short and not sums else None
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(alternate, y=y, zb=blocks, x=x, k=2, z=steps, lane=lanes),
+        reduce=("k", "z"), input=at(64, y=200, x=8, k=96, z=8), weights=at(0, zb=steps * 2 * row, k=steps * row, z=row),
+        parameters=at(PARAMETERS, zb=4 * ROW),
+        output=at(OUTPUT, y=x * pitch, zb=lanes * made.bytes, x=pitch) if sums in ("", "in") else None,
+        sums_in=at(SUMS, y=x * 3 * row, zb=row, x=3 * row) if sums in ("in", "both") else None,
+        sums_out=at(SUMS, y=x * 3 * row, zb=row, x=3 * row) if sums in ("out", "both") else None,
+        input_zero_point=zero_point, weight_zero_point=weight_zero, output_zero_point=zero_point, rule=rule,
+        input_type=types[0], weight_type=types[1], output_type=made, widths=(types[0].bits, types[1].bits),
+    )  # fmt: skip
+    same_either_way(bench, op, cuts)
+
+
+@settings(max_examples=80, deadline=None)
+@given(
+    SMALL, st.integers(1, 6), SMALL, SMALL, st.integers(1, 2), st.sampled_from(["double", "long"]), WIDE,
+    st.sampled_from([I8, I16]), SAMPLES, CUTS, st.integers(0, 999),
+)  # fmt: skip
+def test_depthwise_of_16_bits(
+    y: int, x: int, blocks: int, words: int, stride: int, rule: str, types: tuple[ElementType, ElementType],
+    made: ElementType, samples: tuple[int, bool], cuts: list[float], seed: int,
+) -> None:  # fmt: skip
+    bench = bench_of(seed, *samples)
+    write_scales(bench, rule, -10, blocks, 4)
+    (given, weights), pixel, makes = types, 4 * words * blocks * types[0].bytes, 4 * words * blocks * made.bytes
+    word, heavy, row = 4 * given.bytes, 4 * weights.bytes, 16 * pixel
+    op = TensorOp(
+        tiles=1, operation=Operation.DEPTHWISE, nest=nest(y=y, cb=blocks, x=x, cg=words, ky=3, kx=2, lane=4),
+        reduce=("ky", "kx"), input=at(8, y=row, cb=word * words, x=stride * pixel, cg=word, ky=row, kx=pixel),
+        weights=at(0, cb=6 * heavy * words, cg=heavy, ky=2 * heavy * words, kx=heavy * words),
+        parameters=at(PARAMETERS, cb=4 * ROW, cg=16),
+        output=at(OUTPUT, y=x * makes, cb=4 * words * made.bytes, x=makes, cg=4 * made.bytes), input_type=given,
+        weight_type=weights, output_type=made, widths=(given.bits, weights.bits), input_zero_point=2,
+        weight_zero_point=3, output_zero_point=1, rule=rule,
+    )  # fmt: skip
+    same_either_way(bench, op, cuts)
+
+
+@settings(max_examples=120, deadline=None)
+@given(
     SMALL, st.integers(1, 6), SMALL, SMALL, st.integers(1, 2), st.sampled_from(["double", "float"]),
     st.sampled_from([-128, 0, 5]), st.sampled_from([0, 3]), SAMPLES, CUTS, st.integers(0, 999),
 )  # fmt: skip
@@ -125,12 +184,13 @@ def test_depthwise(
 @given(
     st.sampled_from([op for op in Operation if op not in (Operation.CONVOLUTION, Operation.DEPTHWISE)]), SMALL,
     st.integers(1, 5), st.integers(1, 4), st.booleans(), st.sampled_from(["double", "divide"]), st.integers(1, 2), CUTS,
-    st.integers(0, 999),
+    st.integers(0, 999), st.sampled_from([(I8, I8), (I8, I16), (I16, I8), (I16, I16)]),
 )  # fmt: skip
-def test_byte_by_byte(
+def test_element_by_element(
     operation: Operation, y: int, x: int, lanes: int, columns_first: bool, rule: str, samples: int, cuts: list[float],
-    seed: int,
+    seed: int, types: tuple[ElementType, ElementType],
 ) -> None:  # fmt: skip
+    given, made = (I8, I8) if operation is Operation.TABLE else types
     bench = bench_of(seed, samples, alike=False)
     reduces = operation in (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
     two = operation in (Operation.ADD, Operation.MULTIPLY)
@@ -139,11 +199,13 @@ def test_byte_by_byte(
         Operation.AVERAGE: average_scaling((0.1, 0.2), (3, 4), 6),
         Operation.ADD: add_scaling_fixed((0.1, 0.07, 0.12), (3, 5, 1)),
         Operation.MULTIPLY: (3, 5, 1, *quantise_multiplier(0.01)),
+        Operation.LEAKY_RELU: (*quantise_multiplier(0.7), *quantise_multiplier(0.1)),
     }
-    output: dict[str, Any] = {"y": 4, "x": 16} if columns_first else {"y": 64, "x": 4}
+    output: dict[str, Any] = {"y": 8, "x": 32} if columns_first else {"y": 64, "x": 8}
     op = TensorOp(
         tiles=1, operation=operation, nest=nest(y=y, x=x, **({"ky": 3, "kx": 2} if reduces else {}), lane=lanes),
         reduce=("ky", "kx") if reduces else (), input=at(0, y=200, x=8, ky=100, kx=4), output=at(OUTPUT, **output),
+        input_type=given, output_type=made,
         input_b=at(0x1000, y=20, x=4) if two else None, input_zero_point=3 if operation is Operation.SUM else 0,
         parameters=at(PARAMETERS) if operation is Operation.TABLE else None,
         rule=rule if operation is Operation.SUM else "double",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.tiled.isa.model.fields import Alternate, Flag, Reference, Watcher
-from tilesim.tiled.isa.model.instructions import Operation, TensorOp, WideToNarrow
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp, WideToNarrow
 
 LANES, WORDS = 64, 16
 ROW = 256
@@ -60,9 +60,36 @@ def test_the_output_fifo_lets_the_next_group_start_before_this_one_is_written(de
     assert cycles(op, tile={"output_fifo_groups": depth}) == expected
 
 
-@pytest.mark.parametrize(("widths", "factor"), [((8, 8), 1), ((8, 16), 2), ((16, 8), 2), ((16, 16), 4)])
-def test_wider_operands_take_several_cycles_a_step(widths: tuple[int, int], factor: int) -> None:
-    assert cycles(convolution(widths=widths)) == 5 * 20 * factor + 3 + WORDS
+I8, I16 = ElementType.I8, ElementType.I16
+
+
+@pytest.mark.parametrize("made", [I8, I16])
+@pytest.mark.parametrize(("given", "weights", "factor"), [(I8, I8, 1), (I8, I16, 2), (I16, I8, 2), (I16, I16, 4)])
+def test_wider_operands_take_several_cycles_a_step(
+    given: ElementType, weights: ElementType, factor: int, made: ElementType
+) -> None:
+    """G * s + 4 * p + w, s being 40 steps of 2 or 4 cycles; as many bytes as lanes times those of an element leave."""
+    op = convolution(
+        steps=40,
+        widths=(given.bits, weights.bits),
+        input_type=given,
+        weight_type=weights,
+        output_type=made,
+        input=at(0, x=8, zi=8),
+        weights=at(0, zi=2 * ROW),
+        output=at(0x10000, x=LANES * made.bytes),
+    )
+    assert cycles(op) == 5 * 40 * factor + (3 if factor == 1 else 4) + WORDS * made.bytes
+
+
+@pytest.mark.parametrize(("ports", "read", "written"), [(1, 2, 4 * 2 + 2), (2, 1, 2)])
+def test_sums_of_64_bits_are_two_rows_in_and_two_out(ports: int, read: int, written: int) -> None:
+    """On two ports both rows are read in one cycle, which has no port left for the first step's weights."""
+    wide = convolution(input_type=I16, widths=(16, 8), input=at(0, x=8, zi=8), parameters=None)
+    one = replace(wide, sums_in=at(SUMS, x=2 * ROW))
+    assert cycles(one, wide_memory={"ports": ports}) == 5 * (40 + read) + WORDS
+    out = replace(wide, output=None, sums_out=at(SUMS, x=2 * ROW))
+    assert cycles(out, wide_memory={"ports": ports}) == 5 * 40 + written
 
 
 def test_two_operands_are_read_one_after_the_other() -> None:
@@ -123,6 +150,13 @@ def test_a_group_that_reads_another_part_of_the_word_that_is_written_waits_for_i
 def test_a_row_of_partial_sums_in_costs_a_wide_read_a_group(ports: int, extra: int) -> None:
     op = convolution(sums_in=at(SUMS, x=ROW), parameters=None)
     assert cycles(op, wide_memory={"ports": ports}) == 5 * (20 + extra) + WORDS
+
+
+@pytest.mark.parametrize("ports", [1, 2])
+def test_rows_of_partial_sums_are_read_before_a_groups_first_step(ports: int) -> None:
+    """As many as the port has accesses in a cycle; the last of them beside the first issue, if there is room for it."""
+    op = convolution(sums_in=at(SUMS, x=ROW, zi=ROW), parameters=None)
+    assert cycles(op, wide_memory={"ports": ports}) == 5 * (20 + 20 // ports) + WORDS
 
 
 @pytest.mark.parametrize(("ports", "expected"), [(1, 5 * 20 + 4 + 1), (2, 5 * 20 + 1)])

@@ -28,7 +28,13 @@ from tilesim.tiled.compiler.lower.depthwise_lanes import (
 from tilesim.tiled.compiler.lower.loop_order import ordered
 from tilesim.tiled.compiler.lower.partial_sums import in_parts
 from tilesim.tiled.compiler.lower.side_by_side import SideBySide, ungrouped
-from tilesim.tiled.compiler.parameters import byte_weights, lane_weights, operand_stride, requantisation_values
+from tilesim.tiled.compiler.parameters import (
+    byte_weights,
+    lane_weights,
+    operand_stride,
+    parameter_registers,
+    requantisation_values,
+)
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask, element_type
 from tilesim.tiled.compiler.traits import TileTraits, constant_weights, everything, under_kernel
 from tilesim.tiled.isa.model.fields import Alternate
@@ -67,16 +73,22 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
         return _as_grouped(task, op, task.inputs[0].shape.channels)
     task, op = _some(task, op, 2)
     costs = LaneCosts(task.topology, window_of(task, op), task.row_cycles)
-    groups = best_groups(costs) if task.side_by_side else None
+    of_bytes = task.input_type.bytes == task.output_type.bytes == 1
+    groups = best_groups(costs) if task.side_by_side and of_bytes else None
     if groups is not None:
         return [_in_all_lanes(task, op, costs, groups)]
     weights, channels = task.constants[0], len(task.outputs)
     tile, source, target = task.topology.tile, task.inputs[0], task.output
-    vector, (height, width, _) = tile.vector_bytes, weights.shape
+    vector, (moves, makes), (height, width, _) = tile.vector_bytes, task.vector, weights.shape
     block = channel_block(padded(channels, vector) // vector, tile.lanes // vector) * vector
     row, pixel = source.row_bytes, source.pixel_bytes
     rows = {"input": task.step * op.strides[0] * row, "output": task.step * target.row_bytes}
-    blocks = {"input": block, "weights": height * width * block, "parameters": 3 * tile.register_bytes, "output": block}
+    blocks = {
+        "input": block * source.element_bytes,
+        "weights": height * width * block,
+        "parameters": task.parameter_bytes,
+        "output": block * target.element_bytes,
+    }
     outer = [
         [Level("y", len(target.block_rows), rows)],
         [Level("cb", padded(channels, vector) // block, blocks)],
@@ -86,7 +98,7 @@ def lower_depthwise(task: TileTask, op: DepthwiseConvolution) -> list[TensorOp]:
         [
             *ordered(task.order, outer),
             Level(
-                "cg", block // vector, {"input": vector, "weights": vector, "parameters": 4 * vector, "output": vector}
+                "cg", block // vector, {"input": moves, "weights": vector, "parameters": 4 * vector, "output": makes}
             ),
             Level("ky", height, {"input": op.dilations[0] * row, "weights": width * block}, reduce=True),
             Level("kx", width, {"input": op.dilations[1] * pixel, "weights": block}, reduce=True),
@@ -160,11 +172,11 @@ def _windows(
     blocks, steps = -(-outputs // lanes), -(-channels // tile.inputs_per_cycle)
     step = operand_stride(lanes, tile.inputs_per_cycle)
     row, pixel = source.row_bytes, source.pixel_bytes
-    kernel_row = width * steps * step
+    kernel_row, makes = width * steps * step, lanes * target.element_bytes
     down, across = strides[0], beside.pixels * strides[1]
     last = beside.last(len(target.block_columns)) * target.pixel_bytes if beside.pixels > 1 else lanes
     rows = {"input": task.step * down * row, "output": task.step * target.row_bytes}
-    block = {"weights": height * kernel_row, "parameters": 3 * tile.register_bytes, "output": lanes}
+    block = {"weights": height * kernel_row, "parameters": task.parameter_bytes, "output": makes}
     outer = [
         [Level("y", len(target.block_rows), rows)],
         [Level("zb", blocks, block)],
@@ -174,7 +186,7 @@ def _windows(
         Level("ky", height, {"input": dilations[0] * row, "weights": kernel_row}, reduce=True),
         Level("kx", width, {"input": beside.pitch * pixel, "weights": steps * step}, reduce=True),
     ]
-    words = Level("zi", steps, {"input": tile.inputs_per_cycle, "weights": step}, reduce=True)
+    words = Level("zi", steps, {"input": tile.inputs_per_cycle * source.element_bytes, "weights": step}, reduce=True)
     lane = Level("lane", lanes if turns > 1 else last, {})
     short = _short({"zb": outputs % lanes, "x": last % lanes if turns > 1 else 0})
     whole = _weighted(
@@ -187,7 +199,7 @@ def _windows(
     )
     if task.order != INPUTS or steps == 1:
         return [whole]
-    return in_parts(whole, [*chain(*outer)], [*inner, lane], words, short, tile.register_bytes)
+    return in_parts(whole, [*chain(*outer)], [*inner, lane], words, short, task.sum_bytes)
 
 
 def _short(limits: Mapping[str, int]) -> Alternate | None:
@@ -222,7 +234,9 @@ def _weighted(
     weights = task.keep("weights", make_weights, tile.operand_bytes)
     parameters = task.keep(
         "parameters",
-        lambda: requantisation_values(*_numbers(task, op), block, tile.lanes),
+        lambda: requantisation_values(
+            *_numbers(task, op), block, tile.lanes, parameter_registers(task.input_type.bytes)
+        ),
         tile.operand_bytes,
     )
     return replace(

@@ -77,7 +77,7 @@ def _copy(
     task: TileTask, source: MapPart, rows: CopyRun, columns: CopyRun, channels: tuple[int, int], words: int
 ) -> TensorOp:
     """Loops: row and its repetitions, column and its repetitions, word of channels."""
-    target, vector = task.output, task.topology.tile.vector_bytes
+    target, lanes, (moves, makes) = task.output, task.topology.tile.vector_bytes, task.vector
     nest = NestWriter(
         [
             Level("y", rows.count, {"input": rows.step * source.row_bytes, "output": rows.times * target.row_bytes}),
@@ -88,12 +88,13 @@ def _copy(
                 {"input": columns.step * source.pixel_bytes, "output": columns.times * target.pixel_bytes},
             ),
             Level("xx", columns.times, {"output": target.pixel_bytes}),
-            Level("cg", words, {"input": vector, "output": vector}),
-            Level("lane", vector, {}),
+            Level("cg", words, {"input": moves, "output": makes}),
+            Level("lane", lanes, {}),
         ]
     )
-    first = source.at(rows.first, columns.first) + channels[0]
-    copied = task.tensorop(Operation.MAXIMUM, nest, first, target.at(rows.start, columns.start) + channels[1])
+    first = source.at(rows.first, columns.first) + channels[0] * source.element_bytes
+    start = target.at(rows.start, columns.start) + channels[1] * target.element_bytes
+    copied = task.tensorop(Operation.MAXIMUM, nest, first, start)
     return replace(copied, clamp=RANGES[task.output_type])
 
 

@@ -99,11 +99,12 @@ def _tensorop(
 ) -> TensorOp:
     """Loops: row, column, word of channels; row and column of the window inside."""
     source, target, vector = task.inputs[0], task.output, task.topology.tile.vector_bytes
+    moves, makes = task.vector
     nest = NestWriter(
         [
             Level("y", rows.count, {"input": strides[0] * source.row_bytes, "output": target.row_bytes}),
             Level("x", columns.count, {"input": strides[1] * source.pixel_bytes, "output": target.pixel_bytes}),
-            Level("cg", source.pixel_bytes // vector, {"input": vector, "output": vector}),
+            Level("cg", source.pixel_bytes // moves, {"input": moves, "output": makes}),
             Level("ky", rows.taps, {"input": source.row_bytes}, reduce=True),
             Level("kx", columns.taps, {"input": source.pixel_bytes}, reduce=True),
             Level("lane", vector, {}),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 from tilesim.tiled.isa.model.accesses import moves_by_lane
-from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.topology import Topology
 
 
@@ -27,7 +27,7 @@ class OperationNeeds:
     by_channel: bool = False
 
 
-_BY_CHANNEL = dict.fromkeys(("double", "single", "float", "wide"), 0)
+_BY_CHANNEL = dict.fromkeys(("double", "single", "long", "float", "wide"), 0)
 _PRODUCTS = OperationNeeds("weights", _BY_CHANNEL, parameters=True, by_channel=True)
 
 NEEDS: Mapping[Operation, OperationNeeds] = {
@@ -36,9 +36,10 @@ NEEDS: Mapping[Operation, OperationNeeds] = {
     Operation.SUM: OperationNeeds(rules={"double": 2, "single": 2, "float": 2, "divide": 2}, divisors={"divide": 0}),
     Operation.AVERAGE: OperationNeeds(rules={"real": 5}, divisors={"real": 2}),
     Operation.MAXIMUM: OperationNeeds(),
-    Operation.ADD: OperationNeeds("input_b", {"double": 9, "float": 3, "real": 6}),
+    Operation.ADD: OperationNeeds("input_b", {"double": 9, "double16": 9, "shift": 3, "float": 3, "real": 6}),
     Operation.MULTIPLY: OperationNeeds("input_b", {"double": 5, "float": 5, "real": 6}),
     Operation.TABLE: OperationNeeds(parameters=True),
+    Operation.LEAKY_RELU: OperationNeeds(rules={"double": 4, "single": 4}),
 }
 
 WIDTHS = (8, 16)
@@ -52,8 +53,17 @@ def tensorop_faults(op: TensorOp, topology: Topology) -> Iterator[str]:
     yield from _reduce_faults(op)
     if len(op.widths) != 2 or not set(op.widths) <= set(WIDTHS):
         yield f"widths must be two of {_listed(WIDTHS)}, for activations and weights, not {_listed(op.widths)}"
+    elif op.widths != op.operand_bits:
+        yield f"widths must be {_listed(op.operand_bits)}, as {_types_multiplied(op)}, not {_listed(op.widths)}"
+    if op.operation is Operation.TABLE and ElementType.I16 in (op.input_type, op.output_type):
+        yield "input_type and output_type must be i8 or u8 for table, which looks up bytes, not i16"
     if len(op.clamp) != 2 or op.clamp[0] > op.clamp[1]:
         yield f"clamp must be the smallest and the largest result, not {_listed(op.clamp)}"
+
+
+def _types_multiplied(op: TensorOp) -> str:
+    weights = "" if op.weights is None else f" and weights {op.weight_type}"
+    return f"activations are {op.input_type}{weights}"
 
 
 def _listed(numbers: tuple[int, ...]) -> str:

@@ -14,8 +14,9 @@ from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor, Program, TensorLayout, TensorPiece
 
-HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8"}
-EITHER = min(low for low, _ in RANGES.values()), max(high for _, high in RANGES.values())
+HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8", ElementType.I16: "int16"}
+BYTES = (ElementType.I8, ElementType.U8)
+EITHER = min(RANGES[kind][0] for kind in BYTES), max(RANGES[kind][1] for kind in BYTES)
 """What a byte of whichever type can be."""
 MAP_AXES = (0, 1, 2, 3)
 
@@ -32,6 +33,8 @@ def _tensor_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """Of a tensor whose element is known."""
     if tensor.element == PLACES and (tensor.function or tensor.lookup or tensor.scale):
         yield "function, lookup and scale must not be given for places, which the host takes as they are"
+    if tensor.element == ElementType.I16 and (tensor.function or tensor.lookup):
+        yield "function and lookup must not be given for i16: the host computes with bytes"
     low, high = RANGES[ElementType(tensor.element)] if tensor.element != PLACES else (0, 0)
     # the entries of a look-up may be of the other type
     yield from conversion_faults(tensor, _dtypes(tensor), EITHER if tensor.lookup else (low, high))
@@ -51,7 +54,7 @@ def _dtypes(tensor: HostTensor) -> Sequence[str]:
     if not tensor.lookup:
         return [HOST_DTYPES[ElementType(tensor.element)]]
     least, most = min(tensor.lookup), max(tensor.lookup)
-    return [HOST_DTYPES[kind] for kind, (low, high) in RANGES.items() if low <= least and most <= high]
+    return [HOST_DTYPES[kind] for kind in BYTES if RANGES[kind][0] <= least and most <= RANGES[kind][1]]
 
 
 def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
@@ -152,7 +155,8 @@ def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
         return
     size_bytes = program.topology.narrow_memory.size_bytes
     height, width, channels = piece.extent
-    end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + channels
+    pixel_bytes = channels * (ElementType.I16.bytes if piece.element == ElementType.I16 else 1)
+    end = piece.address + (height - 1) * piece.row_bytes + (width - 1) * piece.pixel_bytes + pixel_bytes
     if piece.address < 0 or end > size_bytes:
         yield f"address must keep it inside the narrow memory of {size_bytes} bytes, not {piece.address:#x} to {end:#x}"
 

@@ -16,6 +16,7 @@ from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruct
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.topology import Topology
 
+WORD_BITS = 32
 SMALLEST, LARGEST = -(1 << 31), (1 << 31) - 1
 BITMAPS = ("tiles", "to")
 """Numbers of as many bits as the chip has stops."""
@@ -27,7 +28,7 @@ simulator's own memory.
 RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
 """What instructions are made of, beside numbers and names."""
 
-RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255)}
+RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255), ElementType.I16: (-32768, 32767)}
 
 
 def value_faults(op: Instruction) -> Iterator[str]:
@@ -45,6 +46,7 @@ def value_faults(op: Instruction) -> Iterator[str]:
         yield from _rule_faults(op)
     if isinstance(op, Classify):
         yield from function_faults(op.function, op.scaling, op.elements)
+        yield from (f"{name} must be i8 or u8 for the classifier, not i16" for name in _types_of_16_bits(op))
 
 
 def _numbers(value: Any) -> list[int]:
@@ -80,6 +82,12 @@ def _rule_faults(op: TensorOp) -> Iterator[str]:
         yield f"scaling must hold {rules[op.rule]} numbers for the rule {op.rule}, not {len(op.scaling)}"
     elif op.parameters is None and (divisor := _divisor(op)) < 1:
         yield f"scaling must divide by at least 1, not by {divisor}"
+    elif op.rule == "shift" and not all(0 <= places < WORD_BITS for places in op.scaling[:2]):
+        yield f"scaling must shift by 0 to {WORD_BITS - 1} places, not by {op.scaling[0]} and {op.scaling[1]}"
+
+
+def _types_of_16_bits(op: TensorOp | Classify) -> list[str]:
+    return [name for name in ("input_type", "output_type") if getattr(op, name) is ElementType.I16]
 
 
 def _divisor(op: TensorOp) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
+from typing import NamedTuple
 
 from tilesim.tiled.isa.model.fields import Alternate, Loop, MemoryName, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut, Operation, TensorOp, counted_nest
@@ -37,41 +38,62 @@ def words_per_access(op: MeshIn | MeshOut, topology: Topology) -> int:
 TABLE_BYTES = 256
 
 
-def sizes_bytes(topology: Topology, operation: Operation = Operation.CONVOLUTION, lanes: int = 1) -> Mapping[str, int]:
-    """What the words of the sheet mean in bytes, for an operation on ``lanes`` lanes."""
+class OperandSizes(NamedTuple):
+    """What tells how large a tensorop's operands are: bytes of an element of each, and registers of its sums."""
+
+    operation: Operation = Operation.CONVOLUTION
+    input_bytes: int = 1
+    weight_bytes: int = 1
+    output_bytes: int = 1
+    sum_registers: int = 1
+
+    @classmethod
+    def of(cls, op: TensorOp) -> OperandSizes:
+        return cls(op.operation, op.input_type.bytes, op.weight_type.bytes, op.output_type.bytes, op.sum_registers)
+
+
+BYTES = OperandSizes()
+"""Those of a convolution of bytes."""
+
+
+def sizes_bytes(topology: Topology, sizes: OperandSizes = BYTES, lanes: int = 1) -> Mapping[str, int]:
+    """What the words of the sheet mean in bytes, for a tensorop with such operands on ``lanes`` lanes."""
     tile, word, row = topology.tile, topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
-    operand = tile.inputs_per_cycle if operation is Operation.CONVOLUTION else tile.vector_bytes
-    written = result_unit_bytes(topology, operation)
-    return _sizes_bytes(word, row, tile.register_bytes, operand, written, operation, lanes)
+    operand = tile.inputs_per_cycle if sizes.operation is Operation.CONVOLUTION else tile.vector_bytes
+    written = result_unit_bytes(topology, sizes)
+    return _sizes_bytes(word, row, tile.register_bytes, operand, written, sizes, lanes)
 
 
-def result_unit_bytes(topology: Topology, operation: Operation) -> int:
+def result_unit_bytes(topology: Topology, sizes: OperandSizes) -> int:
     """The least that a result group writes: a word, the last one of several ended by zeros; or what the operation's
     lanes make, if that is less, as the narrow write port takes a word with some of its bytes masked.
 
     Source: assumption, for the mask.
     """
     tile = topology.tile
-    lanes = tile.lanes if operation is Operation.CONVOLUTION else tile.vector_bytes
-    return min(topology.narrow_memory.word_bytes, lanes)
+    lanes = tile.lanes if sizes.operation is Operation.CONVOLUTION else tile.vector_bytes
+    return min(topology.narrow_memory.word_bytes, lanes * sizes.output_bytes)
 
 
 @lru_cache(maxsize=1 << 12)
 def _sizes_bytes(
-    word: int, row: int, register: int, operand: int, written: int, operation: Operation, lanes: int
+    word: int, row: int, register: int, elements: int, written: int, sizes: OperandSizes, lanes: int
 ) -> Mapping[str, int]:
-    broadcast = operation is Operation.CONVOLUTION
+    inputs, weights, sums = elements * sizes.input_bytes, elements * sizes.weight_bytes, sizes.sum_registers * register
+    parameters = sums + register + LANE_BYTES * lanes  # the last register ends with the lanes
     return {
         "byte": 1,
         "word": word,
         "row": row,
-        "register": register,
+        "register": min(row, sums),
         "lane": LANE_BYTES,
-        "parameters": TABLE_BYTES if operation is Operation.TABLE else 2 * register + LANE_BYTES * lanes,
-        "operand": operand,
-        "weights": lanes * operand if broadcast else operand,
+        "parameters": TABLE_BYTES if sizes.operation is Operation.TABLE else parameters,
+        "operand": min(word, inputs),
+        "inputs": inputs,
+        "weights": lanes * weights if sizes.operation is Operation.CONVOLUTION else weights,
+        "sums": sums,
         "write": written,
-        "results": -(-lanes // written) * written,
+        "results": -(-lanes * sizes.output_bytes // written) * written,
     }
 
 
@@ -83,7 +105,7 @@ class Access:
     nest: Nest
     reference: Reference
     moving: frozenset[str]
-    operation: Operation = Operation.CONVOLUTION
+    sizes: OperandSizes = BYTES
 
     @property
     def field(self) -> str:
@@ -97,7 +119,7 @@ class Access:
 def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
     """Every stream of addresses of ``instruction``."""
     if isinstance(instruction, TensorOp):
-        yield from _of_tensorop(instruction, result_unit_bytes(topology, instruction.operation))
+        yield from _of_tensorop(instruction, result_unit_bytes(topology, OperandSizes.of(instruction)))
         return
     for operand in operands(instruction, topology):
         traversal: Traversal = getattr(instruction, operand.field)
@@ -108,11 +130,12 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
 def _of_tensorop(op: TensorOp, written_bytes: int) -> Iterator[Access]:
     # The lanes all go in one cycle, so that their loop moves no address but those of the words that come of them.
     issued = frozenset(loop.name for loop in op.nest.loops[:-1])
+    sizes = OperandSizes.of(op)
     for operand in op.row.operands:
         reference = getattr(op, operand.field)
         if reference is not None:
             moving = issued.difference(op.reduce) if operand.once_a_group else issued
-            access = Access(operand, op.nest, reference, moving, op.operation)
+            access = Access(operand, op.nest, reference, moving, sizes)
             yield _by_word(access, written_bytes) if moves_by_lane(op, reference) else access
 
 
@@ -125,9 +148,11 @@ def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
 def _by_word(access: Access, written_bytes: int) -> Access:
     """Results whose words lie apart: the loop of the lanes becomes one of words."""
     *outer, lanes = access.nest.loops
-    nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound // written_bytes))), access.nest.alternate)
+    element_bytes = access.sizes.output_bytes
+    nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound * element_bytes // written_bytes))), access.nest.alternate)
     if nest.alternate is not None:
-        nest = replace(nest, alternate=Alternate(nest.alternate.loop, -(-nest.alternate.limit // written_bytes)))
+        words = -(-nest.alternate.limit * element_bytes // written_bytes)
+        nest = replace(nest, alternate=Alternate(nest.alternate.loop, words))
     return replace(
         access, operand=replace(access.operand, size="write"), nest=nest, moving=access.moving | {lanes.name}
     )
@@ -135,7 +160,7 @@ def _by_word(access: Access, written_bytes: int) -> Access:
 
 def access_faults(access: Access, topology: Topology) -> Iterator[str]:
     """What is wrong with the addresses of ``access``, whose nest and reference must be sound."""
-    yield from _misaligned(access, sizes_bytes(topology, access.operation)[access.operand.unit])
+    yield from _misaligned(access, sizes_bytes(topology, access.sizes)[access.operand.unit])
     yield from _outside(access, topology)
     if not access.operand.in_one_row:
         return
@@ -149,20 +174,22 @@ def access_faults(access: Access, topology: Topology) -> Iterator[str]:
 def _within(access: Access, topology: Topology) -> tuple[int, str]:
     """Of what one access to wide memory must lie in one: bytes, and its name."""
     register_bytes, row_bytes = topology.tile.register_bytes, topology.wide_memory.row_bytes
-    if access.field == "parameters" and access.operation is not Operation.TABLE and register_bytes < row_bytes:
+    if access.field == "parameters" and access.sizes.operation is not Operation.TABLE and register_bytes < row_bytes:
         return register_bytes, "a part of a row"
+    if access.field == "weights" and access.sizes.weight_bytes > 1:
+        return access.sizes.weight_bytes * row_bytes, "a pair of rows"  # one in each pass
     return row_bytes, "a row"
 
 
 def _row_part_bytes(access: Access, topology: Topology, lanes: int) -> int:
-    if access.operation is Operation.TABLE:
+    if access.sizes.operation is Operation.TABLE:
         return min(TABLE_BYTES, topology.wide_memory.row_bytes)
     return LANE_BYTES * lanes if access.field == "parameters" else size_bytes(access, topology, lanes)
 
 
 def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
     """What one access touches whose innermost loop runs ``lanes`` times."""
-    return sizes_bytes(topology, access.operation, lanes)[access.operand.size or access.operand.unit]
+    return sizes_bytes(topology, access.sizes, lanes)[access.operand.size or access.operand.unit]
 
 
 def extent(access: Access, topology: Topology) -> tuple[int, int]:

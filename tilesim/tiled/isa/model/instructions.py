@@ -40,7 +40,7 @@ class Operation(StrEnum):
     CONVOLUTION = "convolution"
     """A narrow word goes to all lanes; also fully connected layers."""
     DEPTHWISE = "depthwise"
-    """Byte j of the narrow word goes to lane j, which has weights of its own."""
+    """Byte j of the narrow word goes to lane j, which has weights of its own; of 16 bits, element j, here and below."""
     SUM = "sum"
     """Byte j is added in lane j: average pooling and reductions."""
     AVERAGE = "average"
@@ -53,13 +53,25 @@ class Operation(StrEnum):
     """Byte j of two operands, each less its zero point, is multiplied in lane j."""
     TABLE = "table"
     """Byte j is looked up for lane j, in 256 bytes of wide memory."""
+    LEAKY_RELU = "leaky_relu"
+    """Element j, less its zero point, is scaled in lane j by one factor from 0 on, by another one below."""
 
 
 class ElementType(StrEnum):
-    """How a memory byte stands for an integer."""
+    """How bytes of a memory stand for an integer."""
 
     I8 = "i8"
     U8 = "u8"
+    I16 = "i16"
+    """Two bytes, the lower one first."""
+
+    @property
+    def bytes(self) -> int:
+        return 2 if self is ElementType.I16 else 1
+
+    @property
+    def bits(self) -> int:
+        return 8 * self.bytes
 
 
 class _Listed:
@@ -90,9 +102,18 @@ class TensorOp(_ForEngine):
     ``input`` and ``input_b`` are narrow, ``output`` narrow; ``weights``, ``parameters`` (bias, multiplier and shift of
     the lanes, each :attr:`~tilesim.tiled.topology.Tile.register_bytes` behind the one before, a row or less; or the 256
     bytes of a table), ``sums_in`` and ``sums_out`` (an int32 a lane, at multiples of as many bytes) wide.
-    With ``sums_out`` the int32 sums leave and no output is written. A group's words of ``output`` lie side by side, or
-    as far apart as it moves in the loop of the lanes. ``widths``: bits of activations and weights; 8 and
-    16 halve, 16 and 16 quarter the rate (so far that is all they do: operands are bytes).
+    With ``sums_out`` the int32 sums leave and no output is written. A group adds one row of ``sums_in``, or one for
+    each iteration of the reduction loops that move it, all of them before its first step. Its words of ``output`` lie
+    side by side, or as far apart as it moves in the loop of the lanes.
+
+    ``widths``: bits of the activations and of what they are multiplied by; the types say so, too. What is a byte
+    elsewhere is two bytes of an operand of 16 bits, which takes as many lanes and inputs a step as one of bytes, but
+    comes in two passes, a word or a row each: 8 and 16 halve the rate, 16 and 16 quarter it. Then sums and biases have
+    64 bits: their low halves fill one register's bytes, their high halves the next. Such sums stand at multiples of
+    both, or of a row if it has no room for both. The rules ``double``, ``single`` and
+    ``divide`` take the low half of a sum, the others all of it. Source: US 19/025,090 [0050] for the widths;
+    "In-Datacenter Performance Analysis of a Tensor Processing Unit", section 2, for the rates; passes and rows are
+    assumptions.
     """
 
     mnemonic: ClassVar[str] = "tensorop"
@@ -122,6 +143,18 @@ class TensorOp(_ForEngine):
     produce: str | None = None
     layer: int = -1
     label: str = ""
+
+    @property
+    def operand_bits(self) -> tuple[int, int]:
+        """Bits of the activations and of what they are multiplied by, weights or others like them; 8 if by nothing."""
+        if self.operation is Operation.MULTIPLY:
+            return self.input_type.bits, self.input_type.bits
+        return self.input_type.bits, 8 if self.weights is None else self.weight_type.bits
+
+    @property
+    def sum_registers(self) -> int:
+        """Registers' bytes that the lanes' sums take, and likewise their biases."""
+        return 2 if 16 in self.operand_bits else 1
 
 
 @dataclass(frozen=True, kw_only=True)

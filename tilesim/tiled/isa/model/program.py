@@ -14,7 +14,12 @@ from tilesim.tiled.topology import Topology
 
 PLACES = "i32"
 """What the places are that a classifier sends, the lowest byte first."""
-ELEMENTS: dict[str, np.dtype[Any]] = {"i8": np.dtype(np.int8), "u8": np.dtype(np.uint8), PLACES: np.dtype("<i4")}
+ELEMENTS: dict[str, np.dtype[Any]] = {
+    "i8": np.dtype(np.int8),
+    "u8": np.dtype(np.uint8),
+    "i16": np.dtype("<i2"),
+    PLACES: np.dtype("<i4"),
+}
 """What an element of a host tensor's map is, by its name."""
 
 
@@ -39,10 +44,10 @@ class Block:
 
 @dataclass(frozen=True)
 class HostTensor(program.HostTensor):
-    """One of the host's tensors: on the ring one byte an element of type ``element`` (``i8`` or ``u8``; ``i32``, of
-    four bytes, for places from the classifier), folded into a map of ``extent`` (height, width, channels) of which
-    ``blocks`` travel one after the other, all padding being the byte ``pad``. Blocks of an input may overlap or repeat,
-    those of an output make up the map.
+    """One of the host's tensors: on the ring one byte an element of type ``element`` (``i8`` or ``u8``; ``i16``, of two
+    bytes, the lower one first; ``i32``, of four, for places from the classifier), folded into a map of ``extent``
+    (height, width, channels) of which ``blocks`` travel one after the other, all padding being ``pad``. Blocks of an
+    input may overlap or repeat, those of an output make up the map.
 
     Before it dequantises an output, the host applies to it the ``function`` with its ``scaling``, as the classifier
     would, to each pixel's channels, and then ``lookup``.
@@ -146,7 +151,8 @@ class TensorPiece:
     """Where a part of a model tensor stands once the instruction ``after`` has retired.
 
     Element (y, x, c) of the piece is the byte at ``address + y * row_bytes + x * pixel_bytes + c`` of the tile's narrow
-    memory. ``origin`` is its place in the tensor's map (height, width, channels), ``extent`` its size.
+    memory; of 16 bits it is the two at ``... + 2 * c``. ``origin`` is its place in the tensor's map (height, width,
+    channels), ``extent`` its size.
     """
 
     index: int

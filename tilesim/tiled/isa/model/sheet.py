@@ -46,8 +46,8 @@ class Operand:
     multiple of the ``unit``, an access ``size`` big (the unit, if none is given): words for what
     :func:`~tilesim.tiled.isa.model.accesses.sizes_bytes` knows. ``loops``: the most loops of its traversal, if it has
     one of its own; of a tensorop's, ``once_a_group``: whether it moves once a result group, ``in_one_row``: whether one
-    access to wide memory must deliver it (of the parameters what each of the three registers gets, or each whole row of
-    a table).
+    access to wide memory must deliver it (of the parameters what each of the registers gets, or each whole row of a
+    table; of weights of 16 bits one in each of their passes).
     """
 
     field: str
@@ -117,12 +117,12 @@ SHEET: Mapping[str, SheetRow] = {
         raises={Engine.TENSOR: Flag.AVDATA},  # with sums_out: partial_sums
         counts="nest",
         operands=(
-            Operand("input", NARROW, rank=2, unit="operand"),
-            Operand("input_b", NARROW, rank=2, unit="operand"),
+            Operand("input", NARROW, rank=2, unit="operand", size="inputs"),
+            Operand("input_b", NARROW, rank=2, unit="operand", size="inputs"),
             Operand("weights", WIDE, rank=8, unit="byte", size="weights", in_one_row=True),
             Operand("parameters", WIDE, rank=7, unit="lane", size="parameters", once_a_group=True, in_one_row=True),
-            Operand("sums_in", WIDE, rank=7, unit="register", once_a_group=True),
-            Operand("sums_out", WIDE, rank=6, unit="register", writes=True, once_a_group=True),
+            Operand("sums_in", WIDE, rank=7, unit="register", size="sums"),
+            Operand("sums_out", WIDE, rank=6, unit="register", size="sums", writes=True, once_a_group=True),
             Operand("output", NARROW, rank=2, unit="write", size="results", writes=True, once_a_group=True),
         ),
     ),

@@ -2,6 +2,11 @@
 
 A round that begins has its watchers behind it, so what raised their flags has done as many rounds as it takes to raise
 them so far; and what those rounds had to wait for is over, too, by chains of any length.
+
+So a tensorop may read the first lines of a map while a copy still brings the last ones, wide row by wide row: of each
+piece of memory that both touch, the copy's last round that writes it must be among those that are done when the
+tensorop's first round that reads it begins. A watcher that is content with one wide row less leaves the last piece of a
+line in no order, and is refused.
 """
 
 from __future__ import annotations

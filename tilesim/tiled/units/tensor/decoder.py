@@ -48,7 +48,8 @@ class Decoded:
     @cached_property
     def operations(self) -> Actions:
         """What the MAC array does."""
-        return mac_array.operations(self.op, self.operands.results, self.operands.steps, self.inputs)
+        operands = self.operands
+        return mac_array.operations(self.op, operands.results, operands.steps, self.inputs, len(operands.sum_rows))
 
     @cached_property
     def accesses(self) -> Actions:
@@ -120,7 +121,7 @@ class Decoder:
 
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
         operands = Operands(op, self.ttu.addresses)
-        last = last_writers(operands, memories)
+        last = last_writers(operands, memories, self._tile.inputs_per_cycle)
         regular = strided_product(op, operands, memories, self._tile.inputs_per_cycle, self._weights) or elementwise(
             op, operands, memories
         )
@@ -132,10 +133,10 @@ class Decoder:
         extras = np.zeros(count, np.int64)
         if operands.parameters is not None:
             extras += ActivationUnit(memories).reads(op, operands.parameters.groups)
-        if op.sums_in is not None:
-            extras += 1
+        extras += len(operands.sum_rows) * memories.sum_accesses(op)
         lanes = operands.lane_bound if op.nest.alternate is None else operands.lanes
-        writes = 1 if op.sums_out is not None else -(-lanes // memories.word_bytes)
+        made = -(-lanes * op.output_type.bytes // memories.result_bytes(op))
+        writes = made if op.sums_out is None else memories.sum_accesses(op)
         issues = operands.steps * cycles_per_step(op)
         apart = None if last is None else self._apart(last)
         return Costs(extras, np.full(count, issues, np.int64), np.full(count, writes, np.int64), apart)

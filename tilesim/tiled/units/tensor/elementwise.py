@@ -1,4 +1,5 @@
-"""Tensorops that work byte by byte, without weights, whose addresses are regular: a few operations on whole operands.
+"""Tensorops that work element by element, without weights, whose addresses are regular: a few operations on whole
+operands.
 
 Whatever is not so goes address by address, with the same results: :mod:`tilesim.tiled.units.tensor.mac_array`.
 """
@@ -24,6 +25,7 @@ from tilesim.tiled.units.tensor.windows import Box, GroupGrid, Moved, OperandSpa
 BYTE = np.dtype(np.uint8)
 REDUCTIONS = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
 COMBINATIONS = (Operation.ADD, Operation.MULTIPLY)
+UNARY = (Operation.LEAKY_RELU,)
 
 
 Views: TypeAlias = tuple[tuple[StridedView, ...], StridedView]
@@ -32,8 +34,8 @@ Views: TypeAlias = tuple[tuple[StridedView, ...], StridedView]
 
 @dataclass(frozen=True)
 class Elementwise:
-    """A bytewise tensorop on regular addresses. ``order``: its loops, by how far they move the output, farthest first:
-    so bytes that lie side by side are computed in one run.
+    """An element-wise tensorop on regular addresses. ``order``: its loops, by how far they move the output, farthest
+    first: so bytes that lie side by side are computed in one run.
     """
 
     op: TensorOp
@@ -53,8 +55,9 @@ class Elementwise:
         inputs, output = views
         x, *others = (window.view(memories.narrow.content) for window in inputs)
         view = output.view(memories.narrow.content)
-        view[..., : self.grid.lanes] = self._outputs(x, others, memories)
-        view[..., self.grid.lanes :] = 0  # a word that lanes don't fill
+        made_bytes = self.grid.lanes * self.op.output_type.bytes
+        view[..., :made_bytes] = self._outputs(x, others, memories)
+        view[..., made_bytes:] = 0  # a word that lanes don't fill
         return True
 
     def _outputs(self, x: Array, others: list[Array], memories: TileMemories) -> NDArray[np.uint8]:
@@ -71,7 +74,7 @@ class Elementwise:
     def _place(self, box: Box) -> Views:
         bounds = [box[k][1] - box[k][0] for k in self.order]
         output = self.moved["output"]
-        width = -(-self.grid.lanes // self.result_bytes) * self.result_bytes
+        width = _output_bytes(self.op, self.grid, self.result_bytes)
         strides = [output.groups[k] for k in self.order]
         inputs = tuple(
             self._input(self.moved[name], box, bounds) for name in ("input", "input_b") if name in self.moved
@@ -80,21 +83,29 @@ class Elementwise:
 
     def _input(self, moved: Moved, box: Box, bounds: list[int]) -> StridedView:
         shape = (*self.grid.step_bounds, *bounds, self.grid.lanes)
-        strides = (*moved.steps, *(moved.groups[k] for k in self.order), 1)
-        return StridedView(moved.first(box), shape, strides, ELEMENT_DTYPES[self.op.input_type])
+        dtype = ELEMENT_DTYPES[self.op.input_type]
+        strides = (*moved.steps, *(moved.groups[k] for k in self.order), dtype.itemsize)
+        return StridedView(moved.first(box), shape, strides, dtype)
+
+
+def _output_bytes(op: TensorOp, grid: GroupGrid, unit_bytes: int) -> int:
+    """What a group writes, whole words, or so much of one."""
+    return -(-grid.lanes * op.output_type.bytes // unit_bytes) * unit_bytes
 
 
 def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Elementwise | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
     if op.output is None or op.nest.alternate or any((op.weights, op.sums_in, op.sums_out)) or not _is_regular(op):
         return None
+    if operands.word_stride_bytes is not None:  # words of 16 bits may lie apart
+        return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     names = ("input", "input_b", "parameters", "output")
     moved = {name: Moved.of(getattr(op, name), groups, steps) for name in names if getattr(op, name) is not None}
     grid = GroupGrid.of(groups, steps, operands.lane_bound, [])
-    result_bytes = memories.result_bytes(op.operation)
-    width = -(-grid.lanes // result_bytes) * result_bytes
-    spans = _spans(grid, moved, width)
+    result_bytes = memories.result_bytes(op)
+    width = _output_bytes(op, grid, result_bytes)
+    spans = _spans(op, grid, moved, width)
     if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
         return None
     if "parameters" in moved and any(moved["parameters"].groups):
@@ -111,19 +122,21 @@ def _is_regular(op: TensorOp) -> bool:
         return False
     if op.operation is Operation.TABLE:
         return op.parameters is not None
-    return op.operation in COMBINATIONS and op.input_b is not None and op.parameters is None
+    others = op.input_b is not None
+    return op.parameters is None and (others if op.operation in COMBINATIONS else op.operation in UNARY and not others)
 
 
-def _spans(grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans:
+def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans:
     """All bytes that are addressed."""
-    sizes = {"input": grid.lanes, "input_b": grid.lanes, "parameters": TABLE_BYTES, "output": width}
+    read = grid.lanes * op.input_type.bytes
+    sizes = {"input": read, "input_b": read, "parameters": TABLE_BYTES, "output": width}
     by_step = ("input", "input_b")
     return OperandSpans.of({name: grid.span(operand, name in by_step, sizes[name]) for name, operand in moved.items()})
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:
     bound = magnitude(ELEMENT_DTYPES[op.input_type]) * steps
-    if op.operation is not Operation.SUM or bound > FLOAT32_EXACT:
+    if op.operation is not Operation.SUM or bound > FLOAT32_EXACT or op.output_type.bytes > 1:
         return None
     offset = np.array([-op.input_zero_point * steps])
     multiplier, shift = (np.array([value], np.int32) for value in op.scaling)

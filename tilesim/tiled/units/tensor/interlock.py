@@ -14,6 +14,7 @@ one wide port, s + 1 on two; groups of s steps that read outputs of w words like
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from itertools import product
 
 import numpy as np
 
@@ -25,20 +26,20 @@ READ_AND_WRITTEN: Mapping[str, tuple[str, ...]] = {"output": ("input", "input_b"
 """The operands that a tensorop may read where it writes, by the one that it writes."""
 
 
-def last_writers(operands: Operands, memories: TileMemories) -> Indices | None:
-    """For each group, the last one before it that writes some of what it reads; -1: none does; None: for none."""
+def last_writers(operands: Operands, memories: TileMemories, inputs_per_cycle: int) -> Indices | None:
+    """For each group, the last one before it that writes some of what it reads; -1: none does; None: for none.
+    ``inputs_per_cycle``: activations of a convolution's step.
+    """
     last: Indices | None = None
     for written, read in READ_AND_WRITTEN.items():
         unit_bytes = memories.word_bytes if written == "output" else memories.register_bytes
         for name in read:
-            inputs = memories.topology.tile.inputs_per_cycle
-            read_bytes = operands.weight_bytes(inputs) if name == "weights" else 1  # the others lie in one unit
-            if not operands.may_meet(name, written, unit_bytes, read_bytes):
+            if not operands.may_meet(name, written, unit_bytes, inputs_per_cycle):
                 continue
             stream, write = getattr(operands, name), getattr(operands, written)
-            widths = operands.lanes if written == "output" else np.ones(operands.count, np.int64)
+            reads, widths = (operands.touched_bytes(field, unit_bytes, inputs_per_cycle) for field in (name, written))
             stride = (operands.word_stride_bytes if written == "output" else None) or unit_bytes
-            writers = _last_writers(stream, read_bytes, _sorted_writes(write, widths, unit_bytes, stride), unit_bytes)
+            writers = _last_writers(stream, reads, _sorted_writes(write, widths, unit_bytes, stride), unit_bytes)
             last = writers if last is None else np.maximum(last, writers)
     return last if last is not None and last.max() >= 0 else None
 
@@ -53,13 +54,16 @@ def chunks(last: Indices, first: int, end: int) -> Iterator[tuple[int, int]]:
     yield start, end
 
 
-def _last_writers(read: AddressStream, read_bytes: int, writes: Indices, unit_bytes: int) -> Indices:
-    """``writes``: see :func:`_sorted_writes`; a group reads ``read_bytes`` in each step."""
-    groups = len(read.groups)
+def _last_writers(read: AddressStream, reads: Indices, writes: Indices, unit_bytes: int) -> Indices:
+    """``reads``: the bytes that a step of each group reads from its address on; ``writes``: see
+    :func:`_sorted_writes`.
+    """
+    groups = len(reads)
     last = np.full(groups, -1, np.int64)
-    places = [*range(0, read_bytes, unit_bytes), read_bytes - 1]
-    for step in np.unique(np.add.outer(read.steps, places)):
-        units = (read.groups + step) // unit_bytes
+    most = int(reads.max())
+    offsets = dict.fromkeys((*range(0, most, unit_bytes), most - 1))
+    for step, offset in product(np.unique(read.steps), offsets):
+        units = (read.groups + step + np.minimum(offset, reads - 1)) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
         same = (before >= 0) & (writes[before] // groups == units)
         np.maximum(last, np.where(same, writes[before] % groups, -1), out=last)

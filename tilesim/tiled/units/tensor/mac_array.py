@@ -1,10 +1,11 @@
 """The MAC array: lanes × inputs multiply-accumulates a cycle on what the TTU's addresses point at.
 
 A convolution sends one narrow word (``inputs_per_cycle`` activations) to all lanes, each of which has weights of its
-own in the wide row; the vector operations send byte j of the word to lane j.
+own in the wide row; the vector operations send byte j of the word to lane j. Of operands of 16 bits a step takes as
+many elements, which come as two words or rows, one in a pass; where both have 16 bits, each meets each of the other's.
 
-Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: US 19/025,090 [0062],
-[0067], [0068].
+Timing: one reduction step a cycle; 8×16-bit operands take 2 cycles, 16×16-bit ones 4. Source: US 19/025,090 [0050],
+[0062], [0067], [0068]; the passes are an assumption.
 """
 
 from __future__ import annotations
@@ -16,9 +17,11 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import AddressStream, Operands
-from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, Arrays, Sums
+from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, Arrays, Sums, sums_type
+from tilesim.tiled.units.tensor.sums import from_registers
 
 
 def cycles_per_step(op: TensorOp) -> int:
@@ -36,16 +39,17 @@ MACS: Mapping[tuple[int, ...], Action] = {
 """Multiply-accumulates by the bits of their operands."""
 
 
-def operations(op: TensorOp, results: int, steps: int, inputs: int) -> Actions:
+def operations(op: TensorOp, results: int, steps: int, inputs: int, sum_rows: int) -> Actions:
     """What the array does for so many ``results`` (lanes that run, of all groups) of ``steps`` steps each, in which a
-    convolution's lanes take ``inputs`` activations. A cell that multiplies padding works like the others.
+    convolution's lanes take ``inputs`` activations, and of ``sum_rows`` rows of sums. A cell that multiplies padding
+    works like the others.
     """
     arithmetic, every = ARITHMETIC[op.operation], inputs if op.operation is Operation.CONVOLUTION else 1
     actions = {action: count * every * results * steps for action, count in arithmetic.per_step.items()}
     for action, count in arithmetic.per_result.items():
         actions[action] = actions.get(action, 0) + count * results
-    if op.sums_in is not None:
-        actions[Action.ADD_32] = actions.get(Action.ADD_32, 0) + results
+    if sum_rows:
+        actions[Action.ADD_32] = actions.get(Action.ADD_32, 0) + sum_rows * results
     return {MACS[op.widths] if action is Action.MAC_8X8 else action: count for action, count in actions.items()}
 
 
@@ -57,22 +61,24 @@ class MacArray:
         self._inputs = inputs_per_cycle
 
     def sums(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
-        """int32 sums (samples, groups, lanes) of result groups ``first`` to ``end``."""
+        """Sums (samples, groups, lanes) of result groups ``first`` to ``end``."""
         if op.operation is Operation.CONVOLUTION:
             sums = self._convolve(op, operands, first, end)
         else:
             steps = self._by_lane(op, operands.input, first, end, operands.lane_bound)
             sums = ARITHMETIC[op.operation].sums(op, steps, self._others(op, operands, first, end))
         if operands.sums_in is not None:
-            rows = self._memories.wide.operands(operands.sums_in.at(first, end)[:, 0], 4 * operands.lane_bound)
-            sums = sums + rows.view(np.int32)
+            rows = operands.sums_in.groups[first:end, None, None] + operands.sum_rows[:, None]
+            places = np.arange(op.sum_registers) * self._memories.register_bytes
+            registers = self._memories.wide.operands(rows + places, LANE_BYTES * operands.lane_bound)
+            sums = sums + from_registers(registers.view(np.int32)).sum(axis=2, dtype=sums.dtype)
         return sums
 
     def _convolve(self, op: TensorOp, operands: Operands, first: int, end: int) -> Sums:
         assert operands.weights is not None
         x = self._narrow(op, operands.input.at(first, end), self._inputs)
         x = x.reshape(*x.shape[:2], -1)
-        sums = np.empty((x.shape[0], end - first, operands.lane_bound), np.int32)
+        sums = np.empty((x.shape[0], end - first, operands.lane_bound), sums_type(op))
         bases, which = np.unique(operands.weights.groups[first:end], return_inverse=True)
         for k, base in enumerate(bases):
             chosen = slice(None) if len(bases) == 1 else which == k
@@ -82,7 +88,8 @@ class MacArray:
 
     def _weights(self, op: TensorOp, addresses: NDArray[np.int64], lanes: int) -> Array:
         """Weights as (1 or samples, steps × inputs, lanes)."""
-        rows = self._memories.wide.operands(addresses, lanes * self._inputs).view(ELEMENT_DTYPES[op.weight_type])
+        width_bytes = lanes * self._inputs * op.weight_type.bytes
+        rows = self._memories.wide.operands(addresses, width_bytes).view(ELEMENT_DTYPES[op.weight_type])
         by_lane = rows.reshape(rows.shape[0], len(addresses), lanes, self._inputs)
         return by_lane.transpose(0, 1, 3, 2).reshape(rows.shape[0], -1, lanes)
 
@@ -94,17 +101,18 @@ class MacArray:
 
     def _weights_by_lane(self, op: TensorOp, operands: Operands, stream: AddressStream, first: int, end: int) -> Arrays:
         """Less their zero point."""
-        dtype = ELEMENT_DTYPES[op.weight_type]
+        dtype, width_bytes = ELEMENT_DTYPES[op.weight_type], operands.lane_bound * op.weight_type.bytes
         bases, which = np.unique(stream.groups[first:end], return_inverse=True)
         addresses = bases[:, None] + stream.steps
-        weights = self._memories.wide.operands(addresses, operands.lane_bound).view(dtype).astype(np.int32)
+        weights = self._memories.wide.operands(addresses, width_bytes).view(dtype).astype(sums_type(op))
         weights -= op.weight_zero_point
         return (weights[:, which, step] for step in range(operands.steps))
 
     def _by_lane(self, op: TensorOp, stream: AddressStream, first: int, end: int, lanes: int) -> Iterator[Array]:
-        """The bytes that the lanes get in each reduction step: (samples, groups, lanes)."""
+        """What the lanes get in each reduction step: (samples, groups, lanes)."""
         for step in stream.steps:
             yield self._narrow(op, stream.groups[first:end] + step, lanes)
 
-    def _narrow(self, op: TensorOp, addresses: NDArray[np.int64], width_bytes: int) -> Array:
+    def _narrow(self, op: TensorOp, addresses: NDArray[np.int64], elements: int) -> Array:
+        width_bytes = elements * op.input_type.bytes
         return self._memories.narrow.words(addresses, width_bytes).view(ELEMENT_DTYPES[op.input_type])

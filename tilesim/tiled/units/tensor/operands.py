@@ -71,6 +71,18 @@ class Operands:
         return self._optional(self._op.sums_in)
 
     @cached_property
+    def sum_rows(self) -> Indices:
+        """How far the rows of sums that a group adds lie behind its first one: one row, or one for each iteration of
+        the reduction loops that move ``sums_in``; none without.
+        """
+        reference = self._op.sums_in
+        if reference is None:
+            return np.empty(0, np.int64)
+        moving = {name for name, stride in reference.strides if stride}
+        rows = Nest(tuple(loop for loop in self.step_nest.loops if loop.name in moving))
+        return self._addresses(rows, Reference(0, reference.strides))
+
+    @cached_property
     def sums_out(self) -> AddressStream | None:
         return self._optional(self._op.sums_out)
 
@@ -99,27 +111,46 @@ class Operands:
         grid[(slice(None),) * at + (-1,)] = alternate.limit
         return grid.reshape(-1)
 
-    def weight_bytes(self, inputs: int) -> int:
-        """What all lanes take of the weights in a step; those of a convolution take ``inputs`` bytes each."""
-        return self.lane_bound * (inputs if self._op.operation is Operation.CONVOLUTION else 1)
+    def touched_bytes(self, name: str, unit_bytes: int, inputs_per_cycle: int) -> Indices:
+        """The bytes that each group reads (in a step) or writes from its address on, as far as words, or registers'
+        bytes, of ``unit_bytes`` tell: of bytes a step reads one word, and the weights of all lanes.
+        """
+        per_lane, always = self._sizes(name, unit_bytes, inputs_per_cycle)
+        return np.broadcast_to(per_lane * self.lanes if per_lane else np.int64(always), self.count)
 
-    def may_meet(self, read: str, written: str, unit_bytes: int, read_bytes: int = 1) -> bool:
+    def _sizes(self, name: str, unit_bytes: int, inputs_per_cycle: int) -> tuple[int, int]:
+        """The same of a lane, or of all if it is the same for any number of them."""
+        op = self._op
+        if name in ("sums_in", "sums_out"):
+            return 0, (op.sum_registers - 1) * unit_bytes + 1
+        if name == "output":
+            return op.output_type.bytes, 0
+        inputs = inputs_per_cycle if op.operation is Operation.CONVOLUTION else 1
+        if name == "weights":
+            each = inputs * op.weight_type.bytes
+            return (each, 0) if op.weight_type.bytes > 1 else (0, each * self.lane_bound)
+        if op.input_type.bytes == 1:
+            return 0, 1
+        if op.operation is not Operation.CONVOLUTION:
+            return op.input_type.bytes, 0
+        return 0, inputs * op.input_type.bytes
+
+    def may_meet(self, read: str, written: str, unit_bytes: int, inputs_per_cycle: int) -> bool:
         """Whether there are both operands, and some units of so many bytes lie between the first and the last of
-        either, so that one may be read and written; a read takes ``read_bytes``.
+        either, so that one may be read and written.
         """
         sources: tuple[Reference | None, ...] = (getattr(self._op, read), getattr(self._op, written))
         if sources[0] is None or sources[1] is None:
             return False
         groups, steps = self.group_nest.loops, self.step_nest.loops
         (low, high), (first, last) = (_ends(sources[0], (*groups, *steps)), _ends(sources[1], groups))
-        high += read_bytes - 1
-        behind = self._last_word(unit_bytes) if written == "output" else 0
-        last, first = last + max(0, behind), first + min(0, behind)
+        sizes = (self._sizes(name, unit_bytes, inputs_per_cycle) for name in (read, written))
+        read_bytes, written_bytes = (per_lane * self.lane_bound + always for per_lane, always in sizes)
+        behind = written_bytes - 1
+        if written == "output" and self.word_stride_bytes is not None:
+            behind = behind // unit_bytes * self.word_stride_bytes
+        high, last, first = high + read_bytes - 1, last + max(0, behind), first + min(0, behind)
         return low // unit_bytes <= last // unit_bytes and high // unit_bytes >= first // unit_bytes
-
-    def _last_word(self, word_bytes: int) -> int:
-        """From the first word of a group's output to the last."""
-        return ((self.lane_bound - 1) // word_bytes) * (self.word_stride_bytes or word_bytes)
 
     def _stream(self, reference: Reference) -> AddressStream:
         return AddressStream(reference, (self.group_nest, self.step_nest), self._addresses)

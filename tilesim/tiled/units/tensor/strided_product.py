@@ -13,19 +13,20 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import prod
 from string import ascii_lowercase
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.matmul import magnitude
-from tilesim.arithmetic.requantise import requantise
+from tilesim.arithmetic.matmul import FLOAT32_EXACT, FLOAT64_EXACT, magnitude
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
+from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.activation_unit import REGISTERS
+from tilesim.tiled.units.tensor.activation_unit import biased, parameter_registers
 from tilesim.tiled.units.tensor.operands import Operands
-from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated
+from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES, saturated, sums_type
+from tilesim.tiled.units.tensor.sums import from_registers, to_registers
 from tilesim.tiled.units.tensor.weight_cache import (
     EIGHT,
     CacheEntry,
@@ -51,7 +52,7 @@ Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
 PRODUCTS = (Operation.CONVOLUTION, Operation.DEPTHWISE)
 NAMES = ("input", "weights", "parameters", "sums_in", "sums_out", "output")
 INT32 = np.dtype(np.int32)
-FLOAT32 = np.dtype(np.float32)
+FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 BYTE = np.dtype(np.uint8)
 SHORT_RUN = 512
 """LaneWeights of a depthwise operation below which it pays to multiply several pixels in one run."""
@@ -93,20 +94,35 @@ class StridedProduct:
     places: dict[Box, ProductViews] = field(default_factory=dict)
 
     @cached_property
+    def wide(self) -> bool:
+        """Whether operands have 16 bits, their sums 64."""
+        return self.op.sum_registers > 1
+
+    @cached_property
+    def floats(self) -> np.dtype[Any]:
+        """What holds sums exactly, as far as :func:`~tilesim.tiled.units.tensor.weight_cache.products_at_once` says."""
+        return FLOAT64 if self.wide else FLOAT32
+
+    @cached_property
     def step_bounds(self) -> tuple[int, ...]:
         return self.grid.step_bounds
 
     def move(self, memories: TileMemories, box: Box) -> bool:
-        """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own."""
+        """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own, or sums may
+        be too large for floats.
+        """
         columns = self.cache.lookup(self.entry, memories.wide.content, self._columns)
         if columns is None:
             return False
         place = self.places.get(box)
         if place is None:
             place = self.places[box] = self._place(box)
+        if columns.bound > FLOAT64_EXACT:
+            return False
         multiply = self._convolve if self.op.operation is Operation.CONVOLUTION else self._multiply_bytes
         sums = multiply(place, columns, memories.narrow.content)
-        scale = columns.scaler(self.op, place.columns) if place.sums_in is place.sums_out is None else None
+        in_bytes = place.sums_in is place.sums_out is None and not self.wide and self.op.output_type.bytes == 1
+        scale = columns.scaler(self.op, place.columns) if in_bytes else None
         if scale is not None:
             self._write(place, scale(sums), memories.narrow.content)
         else:
@@ -115,11 +131,11 @@ class StridedProduct:
 
     def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns)."""
-        x = place.input.view(narrow).astype(FLOAT32).reshape(-1, len(columns.weights))
+        x: NDArray[Any] = place.input.view(narrow).astype(self.floats).reshape(-1, len(columns.weights))
         weights = columns.weights[:, slice(*place.columns)]
         chunk = columns.at_once
         if chunk >= len(weights):
-            return x @ weights
+            return np.asarray(x @ weights)
         sums = np.zeros((len(x), weights.shape[1]))
         for start in range(0, len(weights), chunk):
             sums += x[:, start : start + chunk] @ weights[start : start + chunk]
@@ -128,34 +144,34 @@ class StridedProduct:
     def _multiply_bytes(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns). All bytes from the first input to the last become numbers first."""
         window, (low, end) = place.input, place.span
-        numbers = narrow[:, low:end].view(window.dtype).astype(FLOAT32)
-        strides = tuple(4 * stride for stride in window.strides)
-        x = StridedView(4 * (window.base - low), window.shape, strides, FLOAT32).view(numbers)
+        numbers = narrow[:, low:end].view(window.dtype).astype(self.floats)
+        times = self.floats.itemsize // window.dtype.itemsize
+        strides = tuple(times * stride for stride in window.strides)
+        x = StridedView(times * (window.base - low), window.shape, strides, self.floats).view(numbers)
         first, last = place.columns[0], place.columns[0] + window.shape[-1]
         weights = columns.weights.reshape(*self.step_bounds, -1)[..., first:last]
-        sums: NDArray[np.float32] = np.einsum(_subscripts(x.ndim, len(self.step_bounds)), x, weights)
+        sums: Floats = np.einsum(_subscripts(x.ndim, len(self.step_bounds)), x, weights)
         return sums.reshape(-1, place.columns[1] - place.columns[0])
 
     def _finish(self, place: ProductViews, columns: LaneWeights, sums: Floats, memories: TileMemories) -> None:
-        """By way of int32 sums."""
-        part = slice(*place.columns)
-        whole = sums.astype(np.int64).astype(np.int32) + columns.correction[part].astype(np.int32)
+        """By way of int32 sums, or int64."""
+        part, kind = slice(*place.columns), sums_type(self.op)
+        whole = sums.astype(np.int64).astype(kind) + columns.correction[part].astype(kind)
         if place.sums_in is not None:
-            rows = place.sums_in.view(memories.wide.content)
-            whole += np.ascontiguousarray(rows).reshape(whole.shape)
+            rows = np.moveaxis(place.sums_in.view(memories.wide.content), 1, -2)
+            whole += np.ascontiguousarray(from_registers(rows)).reshape(whole.shape)
         if place.sums_out is not None:
-            view = place.sums_out.view(memories.wide.content)
-            view[...] = whole.reshape(view.shape)
+            view = np.moveaxis(place.sums_out.view(memories.wide.content), 1, -2)
+            view[...] = to_registers(whole.reshape(*view.shape[:-2], view.shape[-1])).view(INT32)
             return
         if columns.parameters is not None:
-            bias, multiplier, shift = columns.parameters[:, part]
-            whole = requantise(self.op.rule, whole + bias, multiplier, shift)
+            whole = biased(self.op, whole, columns.parameters[:, part])
         self._write(place, saturated(self.op, whole), memories.narrow.content)
 
     def _write(self, place: ProductViews, data: NDArray[np.uint8], narrow: Bytes) -> None:
         assert place.output is not None
         view = place.output.view(narrow)
-        count = place.columns[1] - place.columns[0]
+        count = (place.columns[1] - place.columns[0]) * self.op.output_type.bytes
         data = data.reshape(*view.shape[: 1 + len(place.rows)], count)
         if view.ndim == data.ndim:
             view[..., :count] = data
@@ -167,16 +183,17 @@ class StridedProduct:
         """From one sample's bytes."""
         op, grid = self.op, self.grid
         moved, bounds = self.moved["weights"], grid.column_bounds
-        shape = (*bounds, *self.step_bounds, grid.lanes, self.inputs)
-        strides = (*grid.of_columns(moved.groups), *moved.steps, self.inputs, 1)
-        view = StridedView(moved.base, shape, strides, ELEMENT_DTYPES[op.weight_type]).view(wide)[0]
+        shape, dtype = (*bounds, *self.step_bounds, grid.lanes, self.inputs), ELEMENT_DTYPES[op.weight_type]
+        strides = (*grid.of_columns(moved.groups), *moved.steps, self.inputs * dtype.itemsize, dtype.itemsize)
+        view = StridedView(moved.base, shape, strides, dtype).view(wide)[0]
         blocks, steps = len(bounds), len(self.step_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
         products = prod(self.step_bounds) * self.inputs
-        weights = view.transpose(order).astype(FLOAT32).reshape(products, -1)[:, : self.columns]
+        weights = view.transpose(order).astype(self.floats).reshape(products, -1)[:, : self.columns]
         if op.weight_zero_point:
-            weights = weights - FLOAT32.type(op.weight_zero_point)
-        at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]))
+            weights = weights - self.floats.type(op.weight_zero_point)
+        exact = FLOAT64_EXACT if self.wide else FLOAT32_EXACT
+        at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]), exact)
         correction = -op.input_zero_point * np.add.reduce(weights, axis=0, dtype=np.float64).astype(np.int64)
         weights = np.tile(weights, self.run) if self.run > 1 else np.ascontiguousarray(weights)
         return LaneWeights(weights, correction, self._parameters(wide), at_once, bound)
@@ -185,10 +202,11 @@ class StridedProduct:
         moved = self.moved.get("parameters")
         if moved is None:
             return None
-        shape = (REGISTERS, *self.grid.column_bounds, self.grid.lanes)
-        strides = (self.memories.register_bytes, *self.grid.of_columns(moved.groups), 4)
+        count = parameter_registers(self.op)
+        shape = (count, *self.grid.column_bounds, self.grid.lanes)
+        strides = (self.memories.register_bytes, *self.grid.of_columns(moved.groups), LANE_BYTES)
         view: NDArray[np.int32] = StridedView(moved.base, shape, strides, INT32).view(wide)[0]
-        registers = view.reshape(REGISTERS, -1)
+        registers = view.reshape(count, -1)
         return registers[:, : self.columns].copy()  # the memory may hold something else when they serve again
 
     def _place(self, box: Box) -> ProductViews:
@@ -197,7 +215,7 @@ class StridedProduct:
         columns = first, min(end, self.columns)
         rows = grid.rows_in(box)
         window = self._input(box, rows, columns)
-        low, high = extent(window.shape, window.strides, 1)
+        low, high = extent(window.shape, window.strides, window.dtype.itemsize)
         output = self._output(box, rows, columns) if "output" in self.moved else None
         sums = (self._sums(name, box) for name in ("sums_in", "sums_out"))
         return ProductViews(columns, rows, window, (window.base + low, window.base + high), output, *sums)
@@ -208,27 +226,34 @@ class StridedProduct:
         strides = grid.of_rows(moved.groups)
         if self.op.operation is Operation.CONVOLUTION:
             shape = (*rows, *self.step_bounds, self.inputs)
-            return StridedView(base, shape, (*strides, *moved.steps, 1), dtype)
+            return StridedView(base, shape, (*strides, *moved.steps, dtype.itemsize), dtype)
         count = columns[1] - columns[0]
         if self.run > 1 and count == self.columns:
             rows, strides, count = rows[:-1], strides[:-1], count * rows[-1]
-        return StridedView(base, (*self.step_bounds, *rows, count), (*moved.steps, *strides, 1), dtype)
+        shape = (*self.step_bounds, *rows, count)
+        return StridedView(base, shape, (*moved.steps, *strides, dtype.itemsize), dtype)
 
     def _output(self, box: Box, rows: tuple[int, ...], columns: Range) -> StridedView:
         moved, grid = self.moved["output"], self.grid
         base, strides, bounds = moved.first(box), grid.of_rows(moved.groups), grid.blocks_in(box)
-        unit, blocks = self.memories.result_bytes(self.op.operation), grid.of_columns(moved.groups)
-        if contiguous(bounds, blocks, grid.lanes):
-            count = -(-(columns[1] - columns[0]) // unit) * unit
+        unit, blocks = self.memories.result_bytes(self.op), grid.of_columns(moved.groups)
+        size = self.op.output_type.bytes
+        if contiguous(bounds, blocks, grid.lanes * size):
+            count = -(-(columns[1] - columns[0]) * size // unit) * unit
             return StridedView(base, (*rows, count), (*strides, 1), BYTE)
-        return StridedView(base, (*rows, *bounds, grid.lanes), (*strides, *blocks, 1), BYTE)
+        return StridedView(base, (*rows, *bounds, grid.lanes * size), (*strides, *blocks, 1), BYTE)
 
     def _sums(self, name: str, box: Box) -> StridedView | None:
         moved, grid = self.moved.get(name), self.grid
         if moved is None:
             return None
-        shape = (*grid.rows_in(box), *grid.blocks_in(box), grid.lanes)
-        strides = (*grid.of_rows(moved.groups), *grid.of_columns(moved.groups), 4)
+        shape = (self.op.sum_registers, *grid.rows_in(box), *grid.blocks_in(box), grid.lanes)
+        strides = (
+            self.memories.register_bytes,
+            *grid.of_rows(moved.groups),
+            *grid.of_columns(moved.groups),
+            LANE_BYTES,
+        )
         return StridedView(moved.first(box), shape, strides, INT32)
 
 
@@ -251,11 +276,12 @@ def strided_product(
     spans = _spans(op, grid, moved, inputs, memories)
     if columns is None or not spans.exist(memories) or not _is_regular(op, grid, moved, columns, memories):
         return None
-    ranges = _ranges(grid, moved, inputs, memories)
+    ranges = _ranges(op, grid, moved, inputs, memories)
     run = _run(op, grid, moved["input"], columns)
     key = (
         op.operation, op.weights, op.parameters, grid.column_loops, grid.steps, grid.lanes, columns, run, op.rule,
-        op.input_type, op.weight_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point, op.clamp,
+        op.input_type, op.weight_type, op.output_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point,
+        op.clamp,
     )  # fmt: skip
     return StridedProduct(op, grid, columns, inputs, run, memories, moved, spans, cache.entry(key, ranges), cache)
 
@@ -264,66 +290,88 @@ def _run(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int) -> int:
     """How many depthwise pixels, side by side, are multiplied in one run."""
     if op.operation is Operation.CONVOLUTION or not grid.row_bounds or columns != grid.columns or columns >= SHORT_RUN:
         return 1
-    return grid.row_bounds[-1] if grid.of_rows(moved.groups)[-1] == columns else 1
+    pixel_bytes = columns * op.input_type.bytes
+    return grid.row_bounds[-1] if grid.of_rows(moved.groups)[-1] == pixel_bytes else 1
 
 
-def _ranges(grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> tuple[Range, ...]:
+def _ranges(
+    op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories
+) -> tuple[Range, ...]:
     """The bytes of wide memory that columns are made of."""
     bounds = grid.column_bounds
     weights = moved["weights"]
     strides = (*grid.of_columns(weights.groups), *weights.steps)
-    spans = [(weights.base, extent((*bounds, *grid.step_bounds), strides, grid.lanes * inputs))]
+    width = grid.lanes * inputs * op.weight_type.bytes
+    spans = [(weights.base, extent((*bounds, *grid.step_bounds), strides, width))]
     if "parameters" in moved:
         parameters = moved["parameters"]
-        last = (REGISTERS - 1) * memories.register_bytes
-        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), last + 4 * grid.lanes)))
+        width = _parameter_bytes(op, grid, memories)
+        spans.append((parameters.base, extent(bounds, grid.of_columns(parameters.groups), width)))
     return joined([(base + low, base + end) for base, (low, end) in spans])
+
+
+def _parameter_bytes(op: TensorOp, grid: GroupGrid, memories: TileMemories) -> int:
+    """From the first register's bytes of a block's parameters to the last lane of the last one."""
+    return (parameter_registers(op) - 1) * memories.register_bytes + LANE_BYTES * grid.lanes
 
 
 def _is_regular(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:
     """Whether the input moves as the operation needs it, and no two results go to the same place."""
-    blocks = grid.of_columns(moved["input"].groups)
-    if op.operation is Operation.CONVOLUTION:
-        if any(blocks):
-            return False
-    elif not contiguous(grid.column_bounds, blocks, grid.lanes) or _is_sparse(grid, moved["input"]):
+    if not _input_is_regular(op, grid, moved["input"]):
         return False
-    if "sums_out" in moved and not apart(grid.bounds, moved["sums_out"].groups, 4 * grid.lanes):
+    if "sums_out" in moved and not apart(grid.bounds, moved["sums_out"].groups, _sums_bytes(op, grid, memories)):
+        return False
+    if "sums_in" in moved and any(moved["sums_in"].steps):
         return False
     if {"sums_in", "sums_out"} & moved.keys() and columns != grid.columns:
         return False
-    return "output" not in moved or _output_is_regular(
-        grid, moved["output"], columns, memories.result_bytes(op.operation)
-    )
+    return "output" not in moved or _output_is_regular(op, grid, moved["output"], columns, memories.result_bytes(op))
+
+
+def _sums_bytes(op: TensorOp, grid: GroupGrid, memories: TileMemories) -> int:
+    """From the first register's bytes of a group's sums to the last lane of the last one."""
+    return (op.sum_registers - 1) * memories.register_bytes + LANE_BYTES * grid.lanes
+
+
+def _input_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved) -> bool:
+    blocks, size = grid.of_columns(moved.groups), op.input_type.bytes
+    if any(stride % size for stride in (*moved.groups, *moved.steps)):
+        return False
+    if op.operation is Operation.CONVOLUTION:
+        return not any(blocks)
+    return contiguous(grid.column_bounds, blocks, grid.lanes * size) and not _is_sparse(grid, moved, size)
 
 
 def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> OperandSpans:
     """All bytes that are addressed."""
-    lanes, unit = grid.lanes, memories.result_bytes(op.operation)
+    lanes, unit, sums = grid.lanes, memories.result_bytes(op), _sums_bytes(op, grid, memories)
     widths = {
-        "input": inputs if op.operation is Operation.CONVOLUTION else lanes, "weights": lanes * inputs,
-        "parameters": (REGISTERS - 1) * memories.register_bytes + 4 * lanes, "sums_in": 4 * lanes,
-        "sums_out": 4 * lanes, "output": -(-lanes // unit) * unit,
+        "input": (inputs if op.operation is Operation.CONVOLUTION else lanes) * op.input_type.bytes,
+        "weights": lanes * inputs * op.weight_type.bytes, "parameters": _parameter_bytes(op, grid, memories),
+        "sums_in": sums, "sums_out": sums, "output": -(-lanes * op.output_type.bytes // unit) * unit,
     }  # fmt: skip
     by_step = ("input", "weights")
     return OperandSpans.of({name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()})
 
 
-def _is_sparse(grid: GroupGrid, moved: Moved) -> bool:
+def _is_sparse(grid: GroupGrid, moved: Moved, element_bytes: int) -> bool:
     bounds, strides = (*grid.step_bounds, *grid.row_bounds), (*moved.steps, *grid.of_rows(moved.groups))
-    low, end = extent(bounds, strides, grid.columns)
-    return end - low > SPARSE * prod(bounds) * grid.columns
+    low, end = extent(bounds, strides, grid.columns * element_bytes)
+    return end - low > SPARSE * prod(bounds) * grid.columns * element_bytes
 
 
-def _output_is_regular(grid: GroupGrid, moved: Moved, columns: int, unit_bytes: int) -> bool:
+def _output_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int, unit_bytes: int) -> bool:
     """Lanes fill what is written of words, but for the last ones, what is left out is at the end, and none meet."""
-    if prod(grid.column_bounds) > 1 and grid.lanes % unit_bytes:
+    element_bytes = op.output_type.bytes
+    width = grid.lanes * element_bytes
+    if prod(grid.column_bounds) > 1 and width % unit_bytes:
         return False
-    if contiguous(grid.column_bounds, grid.of_columns(moved.groups), grid.lanes):
-        return apart(grid.row_bounds, grid.of_rows(moved.groups), -(-columns // unit_bytes) * unit_bytes)
+    if contiguous(grid.column_bounds, grid.of_columns(moved.groups), width):
+        row_bytes = -(-columns * element_bytes // unit_bytes) * unit_bytes
+        return apart(grid.row_bounds, grid.of_rows(moved.groups), row_bytes)
     if columns != grid.columns:
         return False
-    return apart(grid.bounds, moved.groups, -(-grid.lanes // unit_bytes) * unit_bytes)
+    return apart(grid.bounds, moved.groups, -(-width // unit_bytes) * unit_bytes)
 
 
 @cache

@@ -20,11 +20,13 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
+from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.tensor.mac_array import MacArray
 from tilesim.tiled.units.tensor.operands import Operands
+from tilesim.tiled.units.tensor.sums import to_registers
 
 
 @dataclass
@@ -58,12 +60,15 @@ class TensorControl(TileEngine[TensorOp]):
     G * s + 3 * p + w cycles from start to retirement if s >= w, and s + 3 * p + G * w if s < w and p <= 1, where larger
     rows let fewer reads than 3 do: see :mod:`~tilesim.tiled.units.tensor.activation_unit`; peak rate
     one step (lanes × inputs MACs) a cycle. An issue cycle has its narrow and its wide read or waits for both. A row of
-    partial sums in is one more wide read a group; a row out (w = 1) is a wide write, for which the next group's issue
-    waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. Of a row of sums those of the lanes
-    that run are written; the last word of a group ends in zeros. Where lanes make less than a word, as those of
-    ``tile.vector_bytes`` may, a group writes that part of one, in a cycle (w = 1). What a group reads and one before it
-    writes: see :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the output
-    FIFO's depth and writes of parts of words, which need a mask of their bytes, are assumptions.
+    partial sums in is one more wide read, of which a group has one, or one for each iteration of the reduction loops
+    that move it, before its first step; a row out (w = 1) is a wide write, for which the next group's issue
+    waits a cycle; two ports hide both, and deliver two parameter rows in a cycle. With operands of 16 bits a step takes
+    2 or 4 cycles, a group has twice the output words if they have 16, and sums and biases take two registers' bytes
+    each: two rows of sums for each, and 4 parameter rows instead of 3, or fewer that are larger. Of a row of sums those
+    of the lanes that run are written; the last word of a group ends in zeros. Where lanes make less than a word, as
+    those of ``tile.vector_bytes`` may, a group writes that part of one, in a cycle (w = 1). What a group reads and one
+    before it writes: see :mod:`~tilesim.tiled.units.tensor.interlock`. Source: US 19/025,090 [0046]-[0051], [0064]; the
+    output FIFO's depth and writes of parts of words, which need a mask of their bytes, are assumptions.
     """
 
     def __init__(self, tile: TileContext, unit: Unit, mac_unit: Unit, decoder: Decoder) -> None:
@@ -155,18 +160,19 @@ class TensorControl(TileEngine[TensorOp]):
         sums = self._mac_array.sums(op, operands, first, end)
         lanes = operands.lanes[first:end]
         if operands.sums_out is not None:
-            row = np.ascontiguousarray(sums).view(np.uint8)
+            registers = to_registers(sums)
             for count in np.unique(lanes):
                 chosen = np.flatnonzero(lanes == count)
-                at = operands.sums_out.groups[first:end][chosen]
-                self.tile.memories.wide.write_words(at, row[:, chosen, : 4 * count])
+                at = operands.sums_out.groups[first:end][chosen, None]
+                at = at + np.arange(op.sum_registers) * self.tile.memories.register_bytes
+                self.tile.memories.wide.write_words(at, registers[:, chosen, :, : LANE_BYTES * count])
             return
         assert operands.output is not None
         data = self._activation.finish(op, operands, sums, first, end)
         for count in np.unique(lanes):
             chosen = np.flatnonzero(lanes == count)
-            unit_bytes = self.tile.memories.result_bytes(op.operation)
-            words = _in_words(data[:, chosen, :count], unit_bytes)
+            unit_bytes = self.tile.memories.result_bytes(op)
+            words = _in_words(data[:, chosen, : count * op.output_type.bytes], unit_bytes)
             stride = operands.word_stride_bytes or unit_bytes
             at = operands.output.groups[first:end][chosen][:, None] + np.arange(words.shape[2]) * stride
             self.tile.memories.narrow.write_words(at, words)
@@ -186,6 +192,6 @@ class TensorControl(TileEngine[TensorOp]):
 
 
 def _in_words(data: NDArray[np.uint8], unit_bytes: int) -> NDArray[np.uint8]:
-    """Bytes (samples, groups, lanes) as words, or parts of one, of so many bytes, the last ended by zeros."""
+    """Bytes (samples, groups, bytes) as words, or parts of one, of so many bytes, the last ended by zeros."""
     padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
     return padded.reshape(*data.shape[:2], -1, unit_bytes)

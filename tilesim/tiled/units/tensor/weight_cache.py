@@ -30,12 +30,12 @@ MOST_BYTES = 48 << 20
 class LaneWeights:
     """A column for each lane of each block of lanes.
 
-    ``weights``: float32 (products, columns), less their zero point. ``correction``: int64 (columns,), what the input's
-    zero point adds to each sum. ``parameters``: int32 (3, columns). ``at_once``: how many products float32 adds up
-    exactly. ``bound``: of all sums, but for the correction.
+    ``weights``: float32 (products, columns), less their zero point; float64 for operands of 16 bits. ``correction``:
+    int64 (columns,), what the input's zero point adds to each sum. ``parameters``: int32 (3, columns), or 4 with two of
+    the bias. ``at_once``: how many products floats add up exactly. ``bound``: of all sums, but for the correction.
     """
 
-    weights: NDArray[np.float32]
+    weights: NDArray[np.float32] | NDArray[np.float64]
     correction: NDArray[np.int64]
     parameters: NDArray[np.int32] | None
     at_once: int
@@ -62,13 +62,17 @@ class LaneWeights:
         return scaler(op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp)
 
 
-def products_at_once(weights: NDArray[np.float32], input_bound: int) -> tuple[int, int]:
-    """How many products with inputs up to ``input_bound`` float32 adds up exactly, and the bound of all sums."""
+def products_at_once(
+    weights: NDArray[np.float32] | NDArray[np.float64], input_bound: int, exact: int = FLOAT32_EXACT
+) -> tuple[int, int]:
+    """How many products with inputs up to ``input_bound`` floats that are ``exact`` up to there add up exactly, and the
+    bound of all sums.
+    """
     magnitudes = np.abs(weights)
     bound = input_bound * int(np.add.reduce(magnitudes, axis=0, dtype=np.float64).max())
-    if bound <= FLOAT32_EXACT:
+    if bound <= exact:
         return len(weights), bound
-    return int(FLOAT32_EXACT // (input_bound * max(1.0, float(magnitudes.max())))), bound
+    return int(exact // (input_bound * max(1.0, float(magnitudes.max())))), bound
 
 
 @dataclass(eq=False)
