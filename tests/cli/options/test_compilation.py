@@ -91,7 +91,7 @@ def test_chips_are_compared_with_the_same_words(tilesim: Any, tmp_path: Path) ->
         (
             ("frist=channel", "9=auto", "second=all"),
             [
-                "--partition second=all: must be a choice, not 'all' (one of auto, channel, mixed, spatial)",
+                "--partition second=all: must be a choice, not 'all' (one of auto, channel, spatial)",
                 "--partition frist=channel: must name a layer of small; did you mean first?",
                 "--partition 9=auto: must name a layer of small",
             ],
