@@ -17,13 +17,16 @@ SCALE = 0.05
 
 @dataclass
 class Weave:
-    """Tensors by index with a sample of each, and the nodes between them."""
+    """Tensors by index with a sample of each, and the nodes between them. Sums of int16 have 64 bits, as TFLite's have,
+    if ``wide_sums``.
+    """
 
     rng: np.random.Generator = field(default_factory=lambda: np.random.default_rng(0))
     tensors: dict[int, Tensor] = field(default_factory=dict)
     samples: dict[int, Array] = field(default_factory=dict)
     nodes: list[Node] = field(default_factory=list)
     inputs: list[int] = field(default_factory=list)
+    wide_sums: bool = False
 
     def _keep(self, name: str, sample: Array, zero_point: int, data: Array | None = None) -> int:
         index = len(self.tensors)
@@ -79,8 +82,8 @@ class Weave:
         return self.add(operator, x, self.constant(w), self._bias(x, units), zero_point=operator.output_zero_point)
 
     def is_wide(self, x: int) -> bool:
-        """Whether it is int16, of which sums have 64 bits."""
-        return self.samples[x].dtype == np.int16
+        """Whether it is int16 of which sums have 64 bits."""
+        return self.wide_sums and self.samples[x].dtype == np.int16
 
     def _bias(self, x: int, channels: int) -> int:
         if self.is_wide(x):

@@ -13,7 +13,8 @@ from scripts.tflite_writer import TfliteFile
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 
-CHIPS = ("edge-1x2", "systolic-4", "nnu-1024", "nnu-512")
+TILES = "edge-1x2"
+CHIPS = (TILES, "systolic-4", "nnu-1024", "nnu-512")
 MOVES = {"Padding": 1, "StrideW": 1, "StrideH": 1}
 DILATED = {**MOVES, "DilationWFactor": 1, "DilationHFactor": 1}
 MAP = (1, 2, 2, 4)
@@ -52,10 +53,12 @@ CASES: list[tuple[str, Any, list[tuple[Any, Any]], bool, dict[str, Any]]] = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("chip", CHIPS)
-@pytest.mark.parametrize(("kind", "dtype", "constants", "second", "options"), CASES)
-def test_what_no_machine_computes_is_refused_by_its_name(
-    kind: str, dtype: Any, constants: Any, second: bool, options: dict[str, Any], chip: str, tmp_path: Path
+@pytest.mark.parametrize(
+    ("chip", "kind", "dtype", "constants", "second", "options"),
+    [(chip, *case) for chip in CHIPS for case in CASES if chip != TILES or case[1] is not np.int16],
+)
+def test_what_a_machine_does_not_compute_is_refused_by_its_name(
+    chip: str, kind: str, dtype: Any, constants: Any, second: bool, options: dict[str, Any], tmp_path: Path
 ) -> None:
     one = network(tmp_path, kind, dtype, constants, second, **options)
     with pytest.raises(CapacityError) as caught:
@@ -84,13 +87,24 @@ def _written(folder: Path, kind: str, dtype: Any, constants: Any, second: bool, 
     return folder / "model.tflite"
 
 
-@pytest.mark.parametrize("kind", ["MAX_POOL_2D", "RESHAPE", "PAD"])
-def test_tiles_hold_bytes(kind: str, tmp_path: Path) -> None:
-    pool = {**MOVES, "FilterHeight": 1, "FilterWidth": 1}
-    options = {"MAX_POOL_2D": pool, "RESHAPE": {"NewShape": MAP}, "PAD": {}}[kind]
-    one = network(tmp_path, kind, np.int16, [(np.zeros((4, 2)), np.int32)] * (kind == "PAD"), False, **options)
-    with pytest.raises(CapacityError, match="input x must be int8, uint8 or quantised to them, not int16"):
-        tilesim.compile(one, tilesim.load_topology("edge-1x2"))
+POOL = {**MOVES, "FilterHeight": 1, "FilterWidth": 1}
+OF_WORDS: list[tuple[str, list[tuple[Any, Any]], bool, dict[str, Any]]] = [
+    *((kind, constants, second, options) for kind, dtype, constants, second, options in CASES if dtype is np.int16),
+    ("MAX_POOL_2D", [], False, POOL),
+    ("RESHAPE", [], False, {"NewShape": MAP}),
+    ("PAD", [(np.zeros((4, 2)), np.int32)], False, {}),
+]
+
+
+@pytest.mark.parametrize(("kind", "constants", "second", "options"), OF_WORDS)
+def test_tiles_compute_words_of_16_bits(
+    kind: str, constants: Any, second: bool, options: dict[str, Any], tmp_path: Path
+) -> None:
+    one = network(tmp_path, kind, np.int16, constants, second, **options)
+    random = np.random.default_rng(1)
+    xs = [random.integers(-32768, 32768, one.tensors[index].shape).astype(np.int16) for index in one.inputs]
+    run = tilesim.simulate(tilesim.compile(one, tilesim.load_topology(TILES)), xs)
+    np.testing.assert_array_equal(run.outputs[0], one.evaluate(xs)[one.outputs[0]])
 
 
 @pytest.mark.parametrize("chip", CHIPS)

@@ -19,7 +19,7 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.machine import Tiled
 
 NUMBERS = 5400
-LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 100
+LEAST_PROGRAMS, LEAST_OF_EACH = 5000, 80
 """Programs, and those of them in which a kind of unit waits for something: each chunk must have its share."""
 FEW = 80
 LEAST_IN_BURSTS = 0.8

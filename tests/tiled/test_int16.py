@@ -122,7 +122,7 @@ def test_a_layer_between_layers_that_read_across_tiles(layer: str, chip: str) ->
 @pytest.mark.parametrize("chip", CHIPS)
 def test_means_and_fully_connected_layers(chip: str) -> None:
     """The mean of the map, and the map flattened, each for a fully connected layer of many outputs."""
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     x = weave.convolution(weave.input(6, 5, 7, dtype=INT16, zero_point=0), 10)
     mean = weave.add(Mean((1, 10), 0, 0, "double", *quantise_multiplier(1 / 30), CLAMP), x)
     check(weave.network(weave.fully_connected(mean, 130), weave.fully_connected(x, 70)), chip)
@@ -130,7 +130,7 @@ def test_means_and_fully_connected_layers(chip: str) -> None:
 
 @pytest.mark.parametrize(("keys", "spread"), [({"wide_memory.size_bytes": 32768}, "spatial"), ({}, "channel")])
 def test_parameters_that_stream_and_layers_that_are_spread_by_channel(keys: dict[str, int], spread: str) -> None:
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     made = weave.convolution(weave.convolution(weave.input(6, 6, 12, dtype=INT16, zero_point=0), 40), 64)
     network = weave.network(weave.convolution(made, 12))
     program = tilesim.compile(network, tilesim.load_topology("edge-2x2", keys), partition=spread)
@@ -142,7 +142,7 @@ def test_parameters_that_stream_and_layers_that_are_spread_by_channel(keys: dict
 
 
 def test_maps_that_are_too_large_are_made_in_bands() -> None:
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     x = weave.convolution(weave.input(40, 20, 4, dtype=INT16, zero_point=0), 12)
     network = weave.network(weave.convolution(x, 4, strides=(2, 2)))
     program = tilesim.compile(network, tilesim.load_topology("edge-1x2", {"narrow_memory.size_bytes": 8192}))
@@ -155,7 +155,7 @@ def test_maps_that_are_too_large_are_made_in_bands() -> None:
 def random_network(seed: int) -> Network:
     """Two to four layers of any kind on a small map."""
     rng = np.random.default_rng(seed)
-    weave = Weave(rng)
+    weave = Weave(rng, wide_sums=True)
     height, width, channels = (int(size) for size in rng.integers(6, 10, 3))
     x = weave.convolution(weave.input(height, width, channels, dtype=INT16, zero_point=0), int(rng.integers(11, 20)))
     for _ in range(int(rng.integers(1, 4))):
@@ -184,7 +184,7 @@ def test_random_networks_on_random_grids_are_exact_on_both_models(seed: int) -> 
 
 
 def test_widths_follow_from_the_types() -> None:
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     x = weave.convolution(weave.input(4, 4, 4, dtype=INT16, zero_point=0), 4)
     program = tilesim.compile(weave.network(LAYERS["multiply"](weave, x)), tilesim.load_topology("edge-1x1"))
     found = {op.operation: (op.input_type, op.widths) for op in program.run if isinstance(op, TensorOp)}
@@ -196,7 +196,7 @@ def test_widths_follow_from_the_types() -> None:
 
 
 def test_what_tiles_cannot_do_with_int16_is_said_at_once() -> None:
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     x = weave.input(1, 1, 8, dtype=INT16, zero_point=0)
     odd = weave.input(1, 1, 8, dtype=INT16, zero_point=5)
     chosen = weave.add(ArgMax(np.dtype(np.int64)), weave.convolution(x, 4, 1))

@@ -68,7 +68,7 @@ def around_of(
     make: Callable[[Weave, int], int], dtype: np.dtype[Any], size: tuple[int, int, int] = (9, 11, 8)
 ) -> Network:
     """The same of a dtype."""
-    weave = Weave()
+    weave = Weave(wide_sums=True)
     x = weave.input(*size, dtype=dtype, zero_point=-7 if dtype == np.int8 else 0)
     return weave.network(weave.convolution(make(weave, weave.convolution(x, 12)), 5))
 

@@ -286,10 +286,17 @@ def event_accesses(subject: Program) -> tuple[Counter[str], ...]:
 MEMORIES = ("narrow", "wide")
 
 
+def _leaves_in_halves(op: Instruction) -> bool:
+    """Whether sums of 64 bits are written, which the stepped model does in two pieces, if in one access."""
+    return isinstance(op, TensorOp) and op.sums_out is not None and 16 in op.widths
+
+
 def both(numbers: range) -> Iterator[tuple[str, tuple[Counter[str], ...], tuple[Counter[str], ...]]]:
     """Of the programs that come to their end: the accesses in both models."""
     for number in numbers:
         subject = random_program(number)
+        if any(map(_leaves_in_halves, subject.run)):
+            continue
         try:
             ours = event_accesses(subject)
         except (ProgramError, RunError):
