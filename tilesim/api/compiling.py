@@ -14,7 +14,7 @@ from tilesim.batching import Plan, Schedule, graph_of, plan
 from tilesim.errors import CapacityError, InputError, ModelError, refuse
 from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
-from tilesim.machines.policies import CACHE, CHOICES, LAYER_CHOICES, SPATIAL, CachePolicy, PartitionPolicy, nameless
+from tilesim.machines.policies import CACHE, CHOICES, LAYER_CHOICES, MIXED, CachePolicy, PartitionPolicy, nameless
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
@@ -27,7 +27,7 @@ from tilesim.registry import machine_of, refusal
 def compile(  # noqa: A001  (always used with its module)
     network: Network,
     topology: Topology,
-    partition: PartitionPolicy | str = SPATIAL,
+    partition: PartitionPolicy | str = MIXED,
     say: Say | None = None,
     batches: Plan | None = None,
 ) -> Program:
@@ -35,9 +35,9 @@ def compile(  # noqa: A001  (always used with its module)
 
     Args:
         network, topology: what to run on what.
-        partition: how layers are spread over the tiles: ``spatial``, by rows and columns of their maps; ``channel``, by
-            output channels, where that makes sense; ``auto``, whichever takes fewer simulated cycles. What the network
-            says of a layer, or a policy, counts more.
+        partition: how layers are spread over the tiles: ``mixed``, each as is best by estimate; ``spatial``, by rows
+            and columns of their maps; ``channel``, by output channels, where that makes sense; ``auto``, whichever
+            takes fewer simulated cycles. What the network says of a layer, or a policy, counts more.
         say: is told what is being tried.
         batches: of which inferences a systolic machine makes batches, and in what order it runs them; if not given, the
             program is for one inference; see :func:`plan_batches`.
@@ -55,7 +55,7 @@ def compile_networks(
     networks: Sequence[Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
-    partition: PartitionPolicy | str = SPATIAL,
+    partition: PartitionPolicy | str = MIXED,
     say: Say | None = None,
     batches: Plan | None = None,
 ) -> list[Program]:
@@ -79,7 +79,7 @@ def cache_plan(
     networks: Mapping[str, Network],
     topology: Topology,
     policy: CachePolicy = CACHE,
-    partition: PartitionPolicy | str = SPATIAL,
+    partition: PartitionPolicy | str = MIXED,
     say: Say | None = None,
 ) -> HasCacheDocument:
     """Decide which parameters of ``networks``, by name, stay on the ``topology`` that they share, and where.

@@ -6,7 +6,7 @@ import shlex
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
-from tilesim.machines.policies import SPATIAL
+from tilesim.machines.policies import MIXED
 
 Value = str | int | float | bool
 """What a key of a chip or an option may be."""
@@ -16,7 +16,7 @@ Value = str | int | float | bool
 class PointOptions:
     """What a point asks for beside its chip; each field is an axis that may be varied."""
 
-    partition: str = SPATIAL
+    partition: str = MIXED
     """One of :data:`tilesim.machines.policies.CHOICES`."""
     cache: bool = True
     """Whether parameters stay in the tiles."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TypeAlias
 
 from tilesim.batching import Plan
-from tilesim.machines.policies import CACHE, SPATIALLY, CachePolicy, PartitionPolicy
+from tilesim.machines.policies import CACHE, PARTITION, CachePolicy, PartitionPolicy
 from tilesim.printable import unknown
 from tilesim.run import Look, unwatched
 from tilesim.sim.trace.packets import PacketSeen
@@ -36,7 +36,7 @@ class CompileOptions:
     them, of which inferences a systolic machine makes batches.
     """
 
-    partition: PartitionPolicy = SPATIALLY
+    partition: PartitionPolicy = PARTITION
     cache: CachePolicy = CACHE
     batches: Plan | None = None
     say: Say = field(default=silent, compare=False, repr=False)

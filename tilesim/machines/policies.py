@@ -13,8 +13,8 @@ from tilesim.printable import unknown
 
 SPATIAL, CHANNEL, AUTO, MIXED = "spatial", "channel", "auto", "mixed"
 CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
-"""By rows and columns of the map; by output channels, each tile of the whole map; whichever of these the chip is faster
-with; a cut for each layer, and lanes for narrow ones, by estimate.
+"""By rows and columns of the map; by output channels, each tile of the whole map; whichever the chip is fastest with; a
+cut for each layer, and lanes for narrow ones, by estimate.
 """
 LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO)
 """Those that a single layer may have: the estimates are of whole networks."""
@@ -40,7 +40,7 @@ class PartitionPolicy:
     some layers are to have.
     """
 
-    default: str = SPATIAL
+    default: str = MIXED
     layers: tuple[tuple[int, int, str], ...] = ()
     orders: tuple[tuple[int, int, str], ...] = ()
 
@@ -62,7 +62,7 @@ class Wishes:
     :data:`LAYER_CHOICES` for a layer by its number; of some layers, one of :data:`ORDERS`.
     """
 
-    default: str = SPATIAL
+    default: str = MIXED
     layers: Mapping[int, str] = field(default_factory=dict)
     orders: Mapping[int, str] = field(default_factory=dict)
 
@@ -121,6 +121,7 @@ def weighs(network: Network, layer: int) -> bool:
     return any(network.tensors[index].data is not None for index in network.nodes[layer].inputs)
 
 
-SPATIALLY = PartitionPolicy()
+PARTITION = PartitionPolicy()
+"""As is best by estimate."""
 CACHE = CachePolicy()
 """First come first served, as much as there is room for."""

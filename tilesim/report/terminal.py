@@ -222,7 +222,7 @@ def partition_words(statistics: RunStatistics) -> str:
         return ""
     by_channel = [layer for layer in known["layers"] if layer["choice"] == "channel"]
     vectors = [layer for layer in by_channel if statistics["layers"][layer["layer"]]["kind"] == "fullyconnected"]
-    if known["asked"] in {"", "spatial"} and len(by_channel) == len(vectors):
+    if known["asked"] in {"", "mixed"} and len(by_channel) == len(vectors):
         return ""
     words = f"{known['asked']}: {len(by_channel)} of {len(known['layers'])} layers by channel"
     return f"{words}{_tried(known['candidates'])}"

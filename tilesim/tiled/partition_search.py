@@ -11,7 +11,7 @@ import numpy as np
 
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.options import CompileOptions
-from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, Wishes
+from tilesim.machines.policies import AUTO, CHANNEL, CHOICES, MIXED, SPATIAL, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.compile import compile_networks as compiled
@@ -23,6 +23,8 @@ MOST_RUNS = 8
 """How many ways to spread the layers of a network are tried."""
 
 Layers = frozenset[int]
+Way = tuple[str, Layers]
+"""What is asked for all layers, and which are spread by channel."""
 
 
 def compile_networks(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
@@ -49,12 +51,13 @@ def _searches(networks: Sequence[Network], topology: Topology, options: CompileO
 
 @dataclass(frozen=True)
 class Trial:
-    """A network with the layers ``by_channel`` spread so: its program and a run's cycles, or why there is none; and at
-    which cycle each layer was over.
+    """A network with the layers ``by_channel`` spread so, the others by ``default``: its program and a run's cycles, or
+    why there is none; and at which cycle each layer was over.
     """
 
     name: str
-    by_channel: Layers
+    default: str
+    by_channel: Layers = frozenset()
     program: Program | None = None
     cycles: int = -1
     ends: tuple[int, ...] = ()
@@ -67,15 +70,16 @@ class Trial:
 
 @dataclass
 class Search:
-    """Tries ways to spread the layers of a network that are to be chosen for: all of them over rows and columns, all by
-    channel, then those by channel that were faster so, then all from some layer on, then one layer more or less.
+    """Tries ways to spread the layers of a network that are to be chosen for: all layers as is best by estimate, if
+    none is excepted; over rows and columns; all by channel, then those by channel that were faster so, then all from
+    some layer on, then one layer more or less.
     """
 
     network: Network
     topology: Topology
     options: CompileOptions
     asked: Wishes
-    tried: dict[Layers, Trial] = field(default_factory=dict)
+    tried: dict[Way, Trial] = field(default_factory=dict)
 
     @cached_property
     def free(self) -> Layers:
@@ -87,23 +91,32 @@ class Search:
     def best(self) -> Trial:
         """The fastest attempt, the earliest of such. Nothing is tried if there is nothing to choose."""
         if not self.free:
-            return Trial(self.asked.default, frozenset())
-        spatial, channel = self._try(SPATIAL, frozenset()), self._try(CHANNEL, self.free)
+            return Trial(self.asked.default, MIXED if self.asked.default == AUTO else self.asked.default)
+        if self.asked.default == AUTO:
+            self._try(MIXED, MIXED)
+        spatial, channel = self._try(SPATIAL, self._default), self._try(CHANNEL, self._default, self.free)
         if channel.program is not None and spatial.program is not None:
             self._refine(spatial, channel)
-        if channel.program is None and spatial.fault is not None:
+        if spatial.fault is not None and not any(trial.program for trial in self.tried.values()):
             raise spatial.fault
         return self._fastest()
 
-    def _fastest(self) -> Trial:
-        return min((trial for trial in self.tried.values() if trial.program), key=lambda trial: trial.cycles)
+    @property
+    def _default(self) -> str:
+        """How layers are spread for which nothing else is tried."""
+        return SPATIAL if self.asked.default == AUTO else self.asked.default
+
+    def _fastest(self, *defaults: str) -> Trial:
+        """Of all trials, or of those with these defaults."""
+        ran = (trial for trial in self.tried.values() if trial.program and trial.default in (defaults or CHOICES))
+        return min(ran, key=lambda trial: trial.cycles)
 
     def wishes(self, attempt: Trial) -> Wishes:
         """What an attempt asks of the compiler."""
-        default = SPATIAL if self.asked.default == AUTO else self.asked.default
         said = {layer: choice for layer, choice in self.asked.layers.items() if choice != AUTO}
-        tried = {layer: CHANNEL if layer in attempt.by_channel else SPATIAL for layer in self.free}
-        return Wishes(default, said | tried, self.asked.orders)
+        free = self.free if attempt.default != MIXED or self.asked.default == MIXED else ()
+        tried = {layer: CHANNEL if layer in attempt.by_channel else SPATIAL for layer in free}
+        return Wishes(attempt.default, said | tried, self.asked.orders)
 
     def labelled(self, program: Program) -> Program:
         """A program that says what was asked, what was tried, and why each layer is as it is."""
@@ -112,7 +125,7 @@ class Search:
             return program if same else replace(program, partition=self.asked.default)
         return replace(
             program,
-            partition=self.asked.default if self.asked.default != SPATIAL else AUTO,
+            partition=self.asked.default if self.asked.default not in (MIXED, SPATIAL) else AUTO,
             layers=tuple(self._layer(k, layer) for k, layer in enumerate(program.layers)),
             candidates=tuple(
                 Candidate(trial.name, trial.cycles, "; ".join(trial.fault.faults) if trial.fault else "", program.name)
@@ -125,17 +138,18 @@ class Search:
             return layer
         if layer.spread == CHANNEL:
             return replace(layer, reason=f"{layer.reason}: the fastest that was tried")
-        everywhere = self.tried[self.free].program
+        everywhere = self.tried[self._default, self.free].program
         there = everywhere.layers[number] if everywhere else layer
         return replace(layer, reason="not faster by channel" if there.spread == CHANNEL else there.reason)
 
-    def _try(self, name: str, by_channel: Layers) -> Trial:
+    def _try(self, name: str, default: str, by_channel: Layers = frozenset()) -> Trial:
         """Compile and run, on zeros: no cycle depends on the data."""
-        if by_channel in self.tried or len(self.tried) == MOST_RUNS:
-            return self.tried.get(by_channel, Trial(name, by_channel))
+        way = (default, by_channel)
+        if way in self.tried or len(self.tried) == MOST_RUNS:
+            return self.tried.get(way, Trial(name, default, by_channel))
         what = f"trying {name}, {len(self.tried) + 1} of at most {MOST_RUNS} ways to spread {self.network.name}"
         self.options.say(what)
-        trial = Trial(name, by_channel)
+        trial = Trial(name, default, by_channel)
         try:
             [program] = compiled([self.network], self.topology, self.options.cache, [self.wishes(trial)])
         except (CapacityError, ProgramError) as error:
@@ -144,7 +158,7 @@ class Search:
             run = simulate(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
             ends = tuple(layer["start_cycle"] + layer["cycles"] for layer in run.statistics["layers"])
             trial = replace(trial, program=program, cycles=run.cycles, ends=ends)
-        self.tried[by_channel] = trial
+        self.tried[way] = trial
         return trial
 
     def _refine(self, spatial: Trial, channel: Trial) -> None:
@@ -153,12 +167,12 @@ class Search:
         possible = sorted(k for k in self.free if channel.program.layers[k].spread == CHANNEL)
         runs = [range(k, end) for k, end in pairwise([*possible, len(self.network.nodes)])]
         gains = {run[0]: spatial.share(run) - channel.share(run) for run in runs}
-        self._try("each layer's faster cut", frozenset(k for k, gain in gains.items() if gain > 0))
+        self._try("each layer's faster cut", self._default, frozenset(k for k, gain in gains.items() if gain > 0))
         tails = {k: sum(gain for at, gain in gains.items() if at >= k) for k in possible}
         for k in sorted(tails, key=lambda k: (-tails[k], k))[:1]:
-            self._try(f"from layer {k} on", frozenset(at for at in possible if at >= k))
-        best = self._fastest()
+            self._try(f"from layer {k} on", self._default, frozenset(at for at in possible if at >= k))
+        best = self._fastest(self._default)
         promising = [k for k in possible if gains[k] and (gains[k] > 0) != (k in best.by_channel)]
         for k in sorted(promising, key=lambda k: (-abs(gains[k]), k)):
-            changed = self._try(f"{best.name}, layer {k} otherwise", best.by_channel ^ {k})
+            changed = self._try(f"{best.name}, layer {k} otherwise", self._default, best.by_channel ^ {k})
             best = changed if 0 <= changed.cycles < best.cycles else best

@@ -18,8 +18,8 @@ from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import (
     CHOICES,
     LAYER_CHOICES,
+    MIXED,
     ORDERS,
-    SPATIAL,
     CachePolicy,
     PartitionPolicy,
     misordered,
@@ -53,10 +53,10 @@ class PlacementOptions(Options):
     partition: Annotated[
         list[str] | None,
         word_option(
-            "[LAYER=]spatial|channel|auto, or mixed",
-            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, or "
-            "whichever takes fewer simulated cycles; with LAYER=, a name or a number, for one layer. May be given "
-            "several times. mixed, for all layers only, fits each to tiles and lanes by estimate.",
+            "mixed, or [LAYER=]spatial|channel|auto",
+            "How layers are spread over the tiles: each fitted to tiles and lanes by estimate; by rows and columns; by "
+            "output channels where that can be; or whichever takes fewest simulated cycles. With LAYER=, a name or a "
+            "number, for one layer. May be given several times.",
         ),
     ] = None
     loop_order: Annotated[
@@ -112,7 +112,7 @@ class PlacementOptions(Options):
         layers = _of_layers("--partition", spread, named, faults)
         orders = _of_layers("--loop-order", self.loop_order or (), named, faults, misordered)
         refuse(faults)
-        return PartitionPolicy("".join(self._defaults[:1]) or SPATIAL, tuple(layers), tuple(orders))
+        return PartitionPolicy("".join(self._defaults[:1]) or MIXED, tuple(layers), tuple(orders))
 
 
 @dataclass(frozen=True)

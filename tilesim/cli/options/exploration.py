@@ -21,7 +21,7 @@ from tilesim.explore.conditions.expression import Expression
 from tilesim.explore.design.space import Axis, axis, condition
 from tilesim.explore.point import PointOptions
 from tilesim.explore.rows.answers import Objective
-from tilesim.machines.policies import CHOICES, SPATIAL
+from tilesim.machines.policies import CHOICES, MIXED
 from tilesim.printable import shown, unknown
 from tilesim.units import parse_bytes
 
@@ -114,9 +114,9 @@ class PointChoices(Options):
     partition: Annotated[
         list[str] | None,
         word_option(
-            "spatial|channel|auto|mixed",
-            "How layers are spread over the tiles: by rows and columns, by output channels where that can be, "
-            "whichever takes fewer simulated cycles, or each layer fitted to tiles and lanes by estimate.",
+            "mixed|spatial|channel|auto",
+            "How layers are spread over the tiles: each fitted to tiles and lanes by estimate, by rows and columns, by "
+            "output channels where that can be, or whichever takes fewest simulated cycles.",
         ),
     ] = None
     no_cache: Annotated[
@@ -138,7 +138,7 @@ class PointChoices(Options):
 
     def options(self, inferences: int) -> PointOptions:
         """Those of a point of so many inferences."""
-        [partition] = self.partition or [SPATIAL]
+        [partition] = self.partition or [MIXED]
         return PointOptions(partition, not self.no_cache, inferences, self.batch_schedule or "")
 
 

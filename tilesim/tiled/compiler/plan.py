@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from functools import reduce
 from itertools import count, groupby, zip_longest
 from math import prod
@@ -12,7 +13,7 @@ from operator import or_
 from typing import TypeAlias
 
 from tilesim.errors import CapacityError
-from tilesim.machines.policies import CachePolicy, Wishes
+from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
@@ -43,11 +44,24 @@ def plan_parameters(
 ) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
     that can be; else layers in runs of their outputs. Weights for several pixels side by side take more room: if some
-    then come from data memory, the networks are lowered without, too, and the way with fewer cycles is taken.
+    then come from data memory, the networks are lowered without, too, and the way with fewer cycles is taken. What fits
+    in no such way is cut over rows and columns alone.
     """
     asked = wishes or [DEFAULT] * len(networks)
-    builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    ways = (True, False) if any(own.mixed for own in asked) else (False,)
+    try:
+        return _fastest_plan(networks, topology, policy, asked)
+    except CapacityError:
+        if not any(own.mixed for own in asked):
+            raise
+        plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
+        return _fastest_plan(networks, topology, policy, plain)
+
+
+def _fastest_plan(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes]
+) -> Planned:
+    builders = [_builder(network, topology, own) for network, own in zip(networks, wishes, strict=True)]
+    ways = (True, False) if any(own.mixed for own in wishes) else (False,)
     plans: list[Planned] = []
     for side_by_side in ways:
         try:
