@@ -1,6 +1,6 @@
 /* Accounts, queues, flags, logs. */
 
-void note(Account *account, i64 cycle, i32 kind) {
+static void note(Account *account, i64 cycle, i32 kind) {
     if (kind == account->kind) return;
     i64 cycles = cycle - account->since;
     if (cycles > 0) {
@@ -21,7 +21,7 @@ static void *zeros(i64 count, size_t size) {
     return calloc((size_t)(count > 0 ? count : 1), size);
 }
 
-void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
+static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
     if (log->count + LOG_COLUMNS > log->capacity) {
         log->capacity = log->capacity ? 2 * log->capacity : 4096;
         log->data = realloc(log->data, (size_t)log->capacity * sizeof(i64));
@@ -31,7 +31,7 @@ void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
     log->count += LOG_COLUMNS;
 }
 
-int has_bit(const Core *core, i64 bitmap, i64 bit) {
+static int has_bit(const Core *core, i64 bitmap, i64 bit) {
     return bit >= 0 && bit < 64 * core->chip.bitmap_words && (core->bitmaps[bitmap + bit / 64] >> (bit % 64) & 1);
 }
 
@@ -83,7 +83,7 @@ static int fifo_take(Core *core, Fifo *fifo) {
     return item;
 }
 
-int met(const Core *core, const Tile *tile, i64 flag, i64 expected) {
+static int met(const Core *core, const Tile *tile, i64 flag, i64 expected) {
     return core->chip.strict_compare ? tile->flags[flag] > expected : tile->flags[flag] >= expected;
 }
 

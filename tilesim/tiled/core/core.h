@@ -60,11 +60,12 @@ typedef struct {
     i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
 } Engine;
 
-/* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. */
+/* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
+   number of the sender's latest instruction, `waiting` those that no receiver has met. */
 typedef struct {
     Account *account;
     i64 *arrivals;
-    i64 head, count, sent, written, transfer, waiting; /* the number of the sender's, and of those not yet met */
+    i64 head, count, sent, written, transfer, waiting;
     i32 to;
 } Link;
 
@@ -149,11 +150,5 @@ typedef struct {
     i64 *spent; /* tile, layer, cause */
     Log events, deliveries, waits;
 } Core;
-
-/* common.c */
-void note(Account *account, i64 cycle, i32 kind);
-void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f);
-int has_bit(const Core *core, i64 bitmap, i64 bit);
-int met(const Core *core, const Tile *tile, i64 flag, i64 expected);
 
 #endif

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
-from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, KINDS, LOG_COLUMNS, OUTCOMES, READOUTS
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, KINDS, LOG_COLUMNS, OUTCOMES, READOUTS
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.isa.model.program import Program
@@ -25,9 +25,9 @@ LATEST = 1 << 40
 
 @dataclass(frozen=True)
 class Timing:
-    """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known if
-    that is ``ended``. ``units`` are the cycles of each track by kind in the run section, ``events`` its beginnings and
-    retirements: cycle, tile (-1: none), instruction (in the order of load and run), engine, whether it is over.
+    """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
+    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, ``events`` its beginnings
+    and retirements: cycle, tile (-1: none), instruction (in the order of load and run), engine, whether it is over.
     """
 
     outcome: str
@@ -43,7 +43,7 @@ def timed(program: Program, path: Path | None = None) -> Timing:
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays))
     try:
-        return _sections(core, state, program, int(tables.chip[4]))
+        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]))
     finally:
         core.core_free(state)
 
@@ -73,7 +73,7 @@ def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
-    """By track; what a tensor control does when nothing is left to do is no idleness."""
+    """By track, as far as they are not 0."""
     found = {}
     for track, row in zip(_tracks(topology), cycles.tolist(), strict=True):
         named = {k if k in ("idle", "busy") else f"stall:{k}": n for k, n in zip(KINDS, row, strict=True) if n}

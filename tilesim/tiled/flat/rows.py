@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.arithmetic.classify import elements_made
 from tilesim.tiled.flat.columns import OPS, SOURCES
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag
@@ -208,8 +209,6 @@ class RowMaker:
 
 def reply_bytes(op: Classify) -> int:
     """What the classifier makes."""
-    from tilesim.arithmetic.classify import elements_made
-
     made = elements_made(op.function, op.elements, op.scaling)
     places = op.function in ("argmax", "top_k_indices")
     return made * (4 if places else op.output_type.bytes)
