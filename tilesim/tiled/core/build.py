@@ -28,8 +28,11 @@ def library() -> Path:
         NoCompiler: in one line, why it can't be made.
     """
     made = _cache() / f"core-{_digest()}.so"
-    if not made.exists():
-        build(made)
+    try:
+        if not made.exists():
+            build(made)
+    except OSError as error:
+        raise NoCompiler(f"{made} must be writable to keep the core in: {error}") from None
     return made
 
 
