@@ -1,0 +1,31 @@
+"""What the timing core does not cover, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
+from tilesim.tiled.isa.model.program import Program
+
+
+def uncovered(program: Program) -> list[str]:
+    """Why the core can't time a program, one sentence each; empty if it can."""
+    return [*_of_chip(program), *_of_instructions(program)]
+
+
+def _of_chip(program: Program) -> Iterator[str]:
+    ring = program.topology.ring
+    if ring.no_consumer != "stall":
+        yield f"ring.no_consumer must be stall for the compiled engine, not {ring.no_consumer}"
+    if ring.queue != "split":
+        yield f"ring.queue must be split for the compiled engine, not {ring.queue}"
+
+
+def _of_instructions(program: Program) -> Iterator[str]:
+    if len(program.requests) > 1:
+        yield f"requests must be one inference for the compiled engine, not {len(program.requests)}"
+    for op in (*program.load, *program.run):
+        if isinstance(op, Broadcast):
+            yield f"{op.label}: a tile's own broadcast is not covered by the compiled engine"
+        if isinstance(op, RingConsume) and op.filter is not None:
+            yield f"{op.label}: a byte filter is not covered by the compiled engine"
