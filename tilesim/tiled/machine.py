@@ -36,10 +36,12 @@ ELSEWHERE = {
     "nowhere": "there is nothing to do for it",
 }
 """Why a layer that is not spread is not."""
+LINK_RATES = ("host.to_chip_bytes_per_second", "host.from_chip_bytes_per_second")
 RUN_TIME_KEYS = frozenset(
     (
         "clock_hz",
-        *("host.bytes_per_cycle", "host.latency_cycles"),
+        *("host.bytes_per_cycle", "host.latency_cycles", "host.request_ns"),
+        *LINK_RATES,
         *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
         *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
         *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
@@ -111,6 +113,11 @@ class Tiled(
             "narrow": format_bytes(topology.narrow_memory.size_bytes),
             "wide": format_bytes(topology.wide_memory.size_bytes),
         }
+
+    def keys_at_run_time(self, topology: Topology) -> frozenset[str]:
+        if not topology.host.sends_parameters:
+            return RUN_TIME_KEYS
+        return RUN_TIME_KEYS - {"clock_hz", "host.bytes_per_cycle", *LINK_RATES}  # rates at which parameters come
 
     def has_no_choice(self, key: str) -> bool:
         return key in MODELLED
