@@ -6,6 +6,7 @@ import pytest
 import tilesim
 from tilesim.config import load as parsed
 from tilesim.errors import ConfigError, InputError
+from tilesim.network.graph import macs
 from tilesim.network.readers.yaml_layers import ConvolutionSection, FullyConnectedSection, PoolSection, Workload
 from tilesim.shipped import LARGE, located, names, shipped
 
@@ -52,6 +53,14 @@ def test_large_workloads_have_the_published_sizes_and_a_name_and_are_not_listed(
     assert located(name, "workloads") == path
     assert name not in names("workloads")
     assert sizes(parsed(path, Workload)) == (parameters, macs)
+
+
+def test_mobilenet_has_the_published_multiplications() -> None:
+    """568,740,352 with 1,000 classes; the released models have one more."""
+    network = tilesim.load_network("mobilenet_v1")
+    assert sum(macs(network, node) for node in network.nodes) == 568_740_352 + 1024
+    assert network.tensors[network.outputs[0]].shape == (1, 1001)
+    assert "mobilenet_v1" not in names("workloads")
 
 
 def load(path: object) -> None:
