@@ -1,10 +1,14 @@
+from math import prod
 from pathlib import Path
 
 import pytest
 
 import tilesim
+from tilesim.config import load as parsed
 from tilesim.errors import ConfigError, InputError
-from tilesim.shipped import shipped
+from tilesim.network.graph import macs
+from tilesim.network.readers.yaml_layers import ConvolutionSection, FullyConnectedSection, PoolSection, Workload
+from tilesim.shipped import LARGE, located, names, shipped
 
 
 def test_a_checkout_has_its_workloads() -> None:
@@ -16,6 +20,47 @@ def test_the_working_folder_does_not_matter(tmp_path: Path, monkeypatch: pytest.
     monkeypatch.chdir(tmp_path)
     assert shipped("topologies") == here
     assert here.is_absolute()
+
+
+def sizes(workload: Workload) -> tuple[int, int]:
+    """Parameters and multiplications of convolutions that keep a map's size, pools that divide it, and what follows."""
+    (_, *pixels, channels), parameters, macs = workload.input.shape, 0, 0
+    for layer in workload.layers:
+        if isinstance(layer, PoolSection):
+            pixels = [size // stride for size, stride in zip(pixels, layer.strides, strict=True)]
+        elif isinstance(layer, ConvolutionSection):
+            weights = layer.filters * channels * prod(layer.kernel)
+            parameters, macs, channels = (
+                parameters + weights + layer.filters,
+                macs + weights * prod(pixels),
+                layer.filters,
+            )
+        elif isinstance(layer, FullyConnectedSection):
+            weights = layer.units * channels * prod(pixels)
+            parameters, macs, channels = parameters + weights + layer.units, macs + weights, layer.units
+            pixels = [1]
+    return parameters, macs
+
+
+@pytest.mark.parametrize(
+    ("name", "parameters", "macs"),
+    [("vgg16", 138_357_544, 15_470_264_320), ("vgg19", 143_667_240, 19_632_062_464)],
+)
+def test_large_workloads_have_the_published_sizes_and_a_name_and_are_not_listed(
+    name: str, parameters: int, macs: int
+) -> None:
+    path = shipped("workloads") / LARGE / f"{name}.yaml"
+    assert located(name, "workloads") == path
+    assert name not in names("workloads")
+    assert sizes(parsed(path, Workload)) == (parameters, macs)
+
+
+def test_mobilenet_has_the_published_multiplications() -> None:
+    """568,740,352 with 1,000 classes; the released models have one more."""
+    network = tilesim.load_network("mobilenet_v1")
+    assert sum(macs(network, node) for node in network.nodes) == 568_740_352 + 1024
+    assert network.tensors[network.outputs[0]].shape == (1, 1001)
+    assert "mobilenet_v1" not in names("workloads")
 
 
 def load(path: object) -> None:

@@ -14,6 +14,8 @@ from tilesim.printable import shown
 Kind: TypeAlias = Literal["topologies", "workloads"]
 
 SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"topologies": (".yaml",), "workloads": (".onnx", ".tflite", ".yaml")}
+LARGE = "large"
+"""The folder of those that take many seconds to read: they have a name like the others, and are not listed."""
 SINGULAR: Mapping[Kind, str] = {"topologies": "topology", "workloads": "workload"}
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -46,7 +48,7 @@ def located(name_or_path: Path | str, kind: Kind) -> Path:
         raise ConfigError(f"a {SINGULAR[kind]} must be given by its name or file, not by {shown(text)}")
     if "/" in text or Path(text).suffix:
         return Path(text)
-    for path in shipped(kind).iterdir():
+    for path in (*shipped(kind).iterdir(), *(shipped(kind) / LARGE).glob("*")):
         if path.stem == text and path.suffix in SUFFIXES[kind]:
             return path
     raise ConfigError(f"{text}: there is no such {SINGULAR[kind]}; {_advice(text, kind)}")

@@ -50,6 +50,8 @@ def _other(topology: Topology, key: str) -> Value:
         return "adder" if value == "multiplier" else "multiplier"
     if isinstance(value, str):
         return "dual" if value == "single" else "single"
+    if key.endswith("_bytes_per_second"):
+        return 10**9
     return 3 - value if key == "wide_memory.ports" else 2 * value + 1
 
 

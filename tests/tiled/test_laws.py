@@ -23,7 +23,15 @@ from tilesim.arithmetic.classify import bytes_made
 from tilesim.errors import ProgramError, RunError
 from tilesim.run import Run
 from tilesim.tiled.isa.model.accesses import mesh_words
-from tilesim.tiled.isa.model.instructions import WORD_BYTES, Classify, Infeed, Instruction, MeshOut, RingProduce
+from tilesim.tiled.isa.model.instructions import (
+    WORD_BYTES,
+    Classify,
+    Infeed,
+    Instruction,
+    MeshOut,
+    RingProduce,
+    program_bytes,
+)
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
@@ -107,8 +115,16 @@ def bytes_are_conserved(program: Program, run: Run) -> bool:
     issued = sum(getattr(op, "words", 0) for op in program.run) * WORD_BYTES
     assert moved["instruction_bus"]["entered"] == issued
     host_rows = sum(tensor.rows for tensor in (*program.inputs, *program.outputs))
-    assert moved["host"]["entered"] == moved["host"]["carried"] == host_rows * row_bytes
+    assert moved["host"]["entered"] == moved["host"]["carried"] == host_rows * row_bytes + _sent_besides(program)
     return floats
+
+
+def _sent_besides(program: Program) -> int:
+    """Bytes of instructions and parameters that the host sends for an inference, where the chip's keys say so."""
+    host, row_bytes = program.topology.host, program.topology.wide_memory.row_bytes
+    stored = sum(op.total_rows for op in program.run if isinstance(op, Infeed) and op.source == "data")
+    parameters = stored * row_bytes if host.sends_parameters else 0
+    return parameters + (program_bytes(program.run) if host.sends_instructions else 0)
 
 
 def test_bytes_in_are_bytes_out_on_every_bus() -> None:

@@ -144,6 +144,8 @@ def _stepped(base: Point, key: str, value: Value) -> Point:
 def _of_key(key: Key, chip: Topology) -> Factor:
     if machine_of(chip).has_no_choice(key.key):
         return Factor(*key[:3], (), "it can have one value only so far")
+    if key.value == 0 and key.key.endswith("_per_second"):
+        return Factor(*key[:3], (), "it is not given")
     if key.value == 0 and not isinstance(key.value, bool):
         powers = (1 << k for k in range(MOST_FROM_ZERO.bit_length()))
         smallest = tuple([power for power in powers if _takes(chip, key.key, power)][:1])

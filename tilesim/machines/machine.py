@@ -92,6 +92,10 @@ class Machine(ABC, Generic[T, P]):
         """By memory: the most bytes of one of them that a program uses, of those memories of which that is known."""
         return {}
 
+    def keys_at_run_time(self, topology: T) -> frozenset[str]:  # noqa: ARG002
+        """Those of the ``run_time_keys`` that are such on this chip."""
+        return self.run_time_keys
+
     def has_no_choice(self, _key: str) -> bool:
         """Whether a key of its topologies can have one value only so far."""
         return False

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from itertools import groupby
 from typing import TypeVar
 
@@ -38,7 +39,7 @@ class CachePlan:
 
     def document(self) -> CacheDocument:
         """The plan as JSON."""
-        memory = self.topology.data_memory
+        memory, rate = self.topology.data_memory, self.topology.parameter_bytes_per_cycle
         loaded, streamed = load_bytes(self.decisions), streamed_bytes(self.decisions)
         return {
             "schema": SCHEMA,
@@ -52,9 +53,9 @@ class CachePlan:
             "cached_bytes": sum(account["cached_bytes"] for account in self.accounts),
             "load_bytes": loaded,
             "load_descriptors": sum(isinstance(op, Infeed) for layout in self.layouts for op in layout.load()),
-            "load_cycles_at_least": delivery_cycles(loaded, memory.bytes_per_cycle),
+            "load_cycles_at_least": delivery_cycles(loaded, rate),
             "streamed_bytes": streamed,
-            "streamed_cycles_at_least": delivery_cycles(streamed, memory.bytes_per_cycle),
+            "streamed_cycles_at_least": delivery_cycles(streamed, rate),
             "runs": sum(descriptors(layout.sources, layout.stay) for layout in self.layouts),
             "runs_in_order": sum(descriptors(layout.decisions, layout.stay) for layout in self.layouts),
         }
@@ -134,12 +135,12 @@ def streamed_bytes(decisions: Iterable[Decision]) -> int:
     return sum(decision.set.data_bytes for decision in decisions if not decision.cached)
 
 
-def delivery_cycles(size_bytes: int, bytes_per_cycle: int) -> int:
-    """The cycles that data memory takes for so many bytes, if nothing keeps it waiting.
+def delivery_cycles(size_bytes: int, bytes_per_cycle: Fraction | int) -> int:
+    """The cycles that data memory, or the host's link, takes for so many bytes, if nothing keeps it waiting.
 
     **Timing**: ceil(size_bytes / bytes_per_cycle).
     """
-    return -(-size_bytes // bytes_per_cycle)
+    return int(-(-size_bytes // bytes_per_cycle))
 
 
 Item = TypeVar("Item", bound=Hashable)

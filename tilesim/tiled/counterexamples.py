@@ -21,7 +21,15 @@ from tilesim.machines import frame
 from tilesim.machines.holds import LATEST, holds
 from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
-from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, RingProduce, TensorOp, Work
+from tilesim.tiled.isa.model.instructions import (
+    WORD_BYTES,
+    Infeed,
+    Outfeed,
+    RingProduce,
+    TensorOp,
+    Work,
+    program_bytes,
+)
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import Proof, Refutation
@@ -231,8 +239,10 @@ def _fetch_cycles(work: WorkQueues, transfer: Transfer) -> int:
     """Cycles that it takes to read a row, before it enters the ring."""
     if isinstance(transfer.op, RingProduce):
         return 1
+    topology = work.program.topology
     if isinstance(transfer.op, Infeed) and transfer.op.source == "data":
-        topology = work.program.topology
+        if topology.host.sends_parameters:
+            return ceil(topology.to_chip_cycles(topology.wide_memory.row_bytes))
         return ceil(topology.wide_memory.row_bytes / topology.data_memory.bytes_per_cycle)
     return 0
 
@@ -247,7 +257,7 @@ def _quiet(work: WorkQueues) -> int:
     topology = work.program.topology
     issue = (work.tiles + 2) * topology.instruction_bus.hop_cycles
     words = topology.mesh_beats * topology.wide_memory.row_bytes // topology.narrow_memory.word_bytes
-    cycles = topology.host.latency_cycles
+    cycles = topology.host.latency_cycles + _host_cycles(work)
     for _, op in work.instructions:
         cycles += ceil(op.words * WORD_BYTES / topology.instruction_bus.width_bytes) + issue
         cycles += 8 * iterations(op.nest) if isinstance(op, TensorOp) else 0
@@ -255,4 +265,19 @@ def _quiet(work: WorkQueues) -> int:
         cycles += sum(item.rounds * (words + topology.mesh.hop_cycles + 4) for item in queue if not item.transfer)
     for transfer in work.transfers:
         cycles += transfer.rows * _row_cycles(work, transfer) + work.nodes * topology.ring.hop_cycles
+    return cycles
+
+
+def _host_cycles(work: WorkQueues) -> int:
+    """What requests take that the host announces, and its rows over a link of so many bytes a second."""
+    topology = work.program.topology
+    cycles = 2 * topology.request_cycles
+    if topology.host.sends_instructions:
+        cycles += ceil(topology.to_chip_cycles(program_bytes(op for _, op in work.instructions)))
+    if topology.host.to_chip_bytes_per_second:
+        rows = sum(item.rows for item in work.transfers if isinstance(item.op, Infeed))
+        cycles += ceil(topology.to_chip_cycles(rows * topology.wide_memory.row_bytes))
+    if topology.host.from_chip_bytes_per_second:
+        rows = sum(op.rows for _, op in work.instructions if isinstance(op, Outfeed))
+        cycles += ceil(topology.from_chip_cycles(rows * topology.wide_memory.row_bytes))
     return cycles

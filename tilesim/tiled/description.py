@@ -114,7 +114,7 @@ CAUSES = {
         lost="bus",
         lost_if_sent="parameters",
     ),
-    "host": Cause("inputs come too late from the host", "waiting for the host's inputs", lost="bus"),
+    "host": Cause("inputs, or instructions, come too late from the host", "waiting for the host's inputs", lost="bus"),
     "instruction bus": Cause(
         "an instruction, or its first address, comes too late", "waiting for an instruction", lost="bus"
     ),

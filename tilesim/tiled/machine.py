@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
 from tilesim.errors import CapacityError
+from tilesim.lowering.equal_shapes import with_equal_shapes
 from tilesim.machines import machine
 from tilesim.machines.instructions import Explanation
 from tilesim.machines.options import CompileOptions, RunOptions, Say
@@ -34,10 +36,12 @@ ELSEWHERE = {
     "nowhere": "there is nothing to do for it",
 }
 """Why a layer that is not spread is not."""
+LINK_RATES = ("host.to_chip_bytes_per_second", "host.from_chip_bytes_per_second")
 RUN_TIME_KEYS = frozenset(
     (
         "clock_hz",
-        *("host.bytes_per_cycle", "host.latency_cycles"),
+        *("host.bytes_per_cycle", "host.latency_cycles", "host.request_ns"),
+        *LINK_RATES,
         *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
         *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
         *("tile.output_fifo_groups", "tile.traversal", "tile.multiplier_cycles", "classifier.cycles_per_element"),
@@ -79,7 +83,8 @@ class Tiled(
         from tilesim.tiled.partition_search import compile_networks
 
         _check_operators(networks)
-        return compile_networks(networks, topology, options)
+        programs = compile_networks([with_equal_shapes(network) for network in networks], topology, options)
+        return [_of_model(program, network) for program, network in zip(programs, networks, strict=True)]
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
         from tilesim.tiled.run.simulate import simulate
@@ -108,6 +113,11 @@ class Tiled(
             "narrow": format_bytes(topology.narrow_memory.size_bytes),
             "wide": format_bytes(topology.wide_memory.size_bytes),
         }
+
+    def keys_at_run_time(self, topology: Topology) -> frozenset[str]:
+        if not topology.host.sends_parameters:
+            return RUN_TIME_KEYS
+        return RUN_TIME_KEYS - {"clock_hz", "host.bytes_per_cycle", *LINK_RATES}  # rates at which parameters come
 
     def has_no_choice(self, key: str) -> bool:
         return key in MODELLED
@@ -157,7 +167,8 @@ class Tiled(
         from tilesim.tiled.cache_plan import plan_cache
 
         _check_operators([*networks.values()])
-        return plan_cache(networks, topology, options)
+        alike = {name: with_equal_shapes(network) for name, network in networks.items()}
+        return plan_cache(alike, topology, options)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         for k, choice in sorted(wishes.items()):
@@ -183,6 +194,15 @@ class Tiled(
             return machine.ModelResult(hung(outcome.hung))
         spans = tuple(outcome.spans)
         return machine.ModelResult(ENDED, outcome.outputs, outcome.cycles, outcome.load_cycles, outcome.units, spans)
+
+
+def _of_model(program: Program, network: Network) -> Program:
+    """The program, of which no tensors can be read out that its model does not have."""
+    if all(layout.index in network.tensors for layout in program.tensors):
+        return program
+    tensors = tuple(layout for layout in program.tensors if layout.index in network.tensors)
+    pieces = tuple(piece for piece in program.pieces if piece.index in network.tensors)
+    return replace(program, tensors=tensors, pieces=pieces)
 
 
 def _check_operators(networks: Sequence[Network]) -> None:

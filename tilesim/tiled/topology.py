@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
 from typing import Annotated, Literal
 
 from pydantic import Field, field_validator, model_validator
@@ -13,8 +14,11 @@ from tilesim.machines.topology import Topology as AnyTopology
 Count = Annotated[int, Field(ge=1, le=1 << 24)]
 Cycles = Annotated[int, Field(ge=0, le=1 << 24)]
 Size = Annotated[Bytes, Field(ge=1, le=1 << 32)]
+Rate = Annotated[Bytes, Field(ge=0, le=10**12)]
 LANE_BYTES = 4
 """Bytes of a lane's bias, multiplier, shift or sum in a wide row."""
+LEAST_RATE = 10**6
+"""Bytes a second of a link of which the rate is given: with less a run would hardly end."""
 WHOLE = 0
 """A width that is not given: what the link carries passes in one cycle. A chip has the number of bytes instead."""
 
@@ -22,6 +26,12 @@ WHOLE = 0
 def _power_of_two(value: int) -> int:
     if value & (value - 1):
         raise ValueError(f"must be a power of two, not {value}")
+    return value
+
+
+def _rate(value: int) -> int:
+    if 0 < value < LEAST_RATE:
+        raise ValueError(f"must be at least {LEAST_RATE} bytes a second, or 0 for none, not {value}")
     return value
 
 
@@ -38,10 +48,32 @@ class Grid(ConfigSection):
 
 
 class Host(ConfigSection):
-    """The host's link to the chip, each way."""
+    """The host's link to the chip, each way, and what the host sends over it."""
 
     bytes_per_cycle: Annotated[Count, Field(description="bytes of activations or results a cycle")] = 8
     latency_cycles: Annotated[Cycles, Field(description="cycles from one end to the other")] = 0
+    to_chip_bytes_per_second: Annotated[
+        Rate, Field(description="bytes a second to the chip, whatever its clock; 0: host.bytes_per_cycle")
+    ] = 0
+    from_chip_bytes_per_second: Annotated[
+        Rate, Field(description="bytes a second from the chip, whatever its clock; 0: host.bytes_per_cycle")
+    ] = 0
+    request_ns: Annotated[
+        int, Field(ge=0, le=10**9, description="nanoseconds from a request to the first byte that is sent for it")
+    ] = 0
+    sends_instructions: Annotated[
+        bool, Field(description="whether each request's instructions come from the host before they are issued")
+    ] = False
+    sends_parameters: Annotated[
+        bool, Field(description="whether data memory is the host's, so that what leaves it comes over this link")
+    ] = False
+
+    _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second")(_rate)
+
+    @property
+    def announces_requests(self) -> bool:
+        """Whether the controller waits for each request, or for its instructions, before it issues these."""
+        return self.sends_instructions or self.request_ns > 0
 
 
 class DataMemory(ConfigSection):
@@ -226,6 +258,33 @@ class Topology(AnyTopology):
     def mesh_beats(self) -> int:
         """Cycles in which a word crosses a link of the mesh: in so many beats."""
         return -(-self.narrow_memory.word_bytes // (self.mesh.width_bytes or self.narrow_memory.word_bytes))
+
+    def to_chip_cycles(self, size_bytes: int) -> Fraction:
+        """Cycles in which the host's link carries so many bytes to the chip: whole ones where its rate is one a cycle,
+        exact ones where it is one a second.
+        """
+        return self._link_cycles(size_bytes, self.host.to_chip_bytes_per_second)
+
+    def from_chip_cycles(self, size_bytes: int) -> Fraction:
+        """The same of bytes from the chip."""
+        return self._link_cycles(size_bytes, self.host.from_chip_bytes_per_second)
+
+    def _link_cycles(self, size_bytes: int, bytes_per_second: int) -> Fraction:
+        if bytes_per_second:
+            return Fraction(size_bytes * self.clock_hz, bytes_per_second)
+        return Fraction(-(-size_bytes // self.host.bytes_per_cycle))
+
+    @property
+    def request_cycles(self) -> int:
+        """Cycles from a request to the first byte that is sent for it."""
+        return -(-self.host.request_ns * self.clock_hz // 10**9)
+
+    @property
+    def parameter_bytes_per_cycle(self) -> Fraction:
+        """How fast parameters leave data memory, or the host where that is the host's."""
+        if not self.host.sends_parameters:
+            return Fraction(self.data_memory.bytes_per_cycle)
+        return Fraction(self.host.to_chip_bytes_per_second or self.host.bytes_per_cycle * self.clock_hz, self.clock_hz)
 
     @property
     def instruction_bus_stops(self) -> int:

@@ -20,13 +20,13 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_a_table_and_a_page(tilesim: Any, tmp_path: Path) -> None:
-    words = (*POCKET, "--keys", "host.*", "--keys", "mesh.destination", "--all", "--store", "rows.sqlite")
+    words = (*POCKET, "--keys", "host.*", "--keys", "ring.no_consumer", "--all", "--store", "rows.sqlite")
     result = tilesim(*words, "--workers", 1)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[0] == "pocket on pocket-2x1: 4 steps of 3 keys, 2 with an effect, 1 step refused"
+    assert lines[0] == "pocket on pocket-2x1: 7 steps of 8 keys, 4 with an effect, 1 step refused"
     assert lines[2] == "that is: tilesim run pocket -t pocket-2x1"
-    assert {"host.bytes_per_cycle", "mesh.destination=wide"} < {line.partition(" ")[0] for line in lines}
+    assert {"host.bytes_per_cycle", "ring.no_consumer=circulate"} < {line.partition(" ")[0] for line in lines}
     assert lines[-1] == "written to sensitivity.html"
     assert sorted(path.name for path in tmp_path.glob("[a-z]*l*")) == ["rows.sqlite", "sensitivity.html"]
     quiet = tilesim(*words, "-q", "-o", "other.html")

@@ -97,14 +97,14 @@ def test_everything_that_no_place_can_run_is_said_at_once() -> None:
         Node("a", Add("double", (0,) * 9, (-128, 127)), (1, 2), 3),
         Node("r", Reshape((1, 4, 4, 3)), (3,), 4),
         Node("p", SOFTMAX, (4,), 5),
-        shapes={0: (1, 2, 8, 3), 1: (1, 2, 8, 3), 2: (1, 1, 1, 3), 3: (1, 2, 8, 3), 4: (1, 4, 4, 3), 5: (1, 4, 4, 3)},
+        shapes={0: (1, 2, 8, 3), 1: (1, 2, 8, 3), 2: (1, 2, 1, 3), 3: (1, 2, 8, 3), 4: (1, 4, 4, 3), 5: (1, 4, 4, 3)},
         output=5,
     )
     with pytest.raises(tilesim.CapacityError) as caught:
         tilesim.compile(net, tilesim.load_topology("edge-1x1"))
     assert caught.value.faults == (
         "net: node s (softmax) must stand at an input or an output of the network, not between layers",
-        "net: node a (add) must add tensors of one shape, not (1, 1, 1, 3) and (1, 2, 8, 3)",
+        "net: node a (add) must add tensors of one shape, not (1, 2, 1, 3) and (1, 2, 8, 3)",
         (
             "net: node r (reshape) must leave its shape alone, flatten a map for fully connected layers, or flatten "
             "one whose channels fill words of 4 bytes for an output, not turn 2 x 8 x 3 into 4 x 4 x 3"

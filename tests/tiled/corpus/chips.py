@@ -42,12 +42,25 @@ CHOICES: dict[str, dict[str, tuple[Any, ...]]] = {
 }
 """What a chip may have, by section and key; what stands more often is chosen more often."""
 
+LINKS: dict[str, tuple[Any, ...]] = {
+    "to_chip_bytes_per_second": (0, 700_000_001, 3 * 10**9, 10**11),
+    "from_chip_bytes_per_second": (0, 55_000_000, 10**10),
+    "request_ns": (0, 0, 1, 77),
+    "sends_instructions": (False, True),
+    "sends_parameters": (False, True),
+}
+"""What a host's link may be besides, on one chip of ``LINKED``."""
+LINKED = 4
+
 
 def random_chip(random: Random) -> Topology:
     """A chip of one to six tiles, any two of whose sizes, widths, depths, latencies and rules may meet."""
     tree: dict[str, Any] = {
         section: {key: random.choice(values) for key, values in keys.items()} for section, keys in CHOICES.items()
     }
+    link = Random(str(tree))  # of its own, so that programs stay as they are  # noqa: S311
+    if not link.randrange(LINKED):
+        tree["host"] |= {key: link.choice(values) for key, values in LINKS.items()}
     rows, columns = random.choice(GRIDS)
     lanes, inputs, word_bytes, row_bytes = random.choice(SHAPES)
     tree["tile"] |= {

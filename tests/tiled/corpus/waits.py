@@ -21,11 +21,11 @@ CAN: dict[str, tuple[str, ...]] = {
     "infeed": ("credit", "fifo", "flag", "host"),
     "outfeed": ("fifo",),
     "classifier": ("credit", "fifo"),
-    "controller": ("credit", "fifo", "flag"),
+    "controller": ("credit", "fifo", "flag", "host"),
     "instruction_bus.stop": ("credit", "fifo", "flag"),
     "ring.link": ("credit",),
     "mesh.tile": ("credit",),
-    "host.infeed": ("fifo",),
+    "host.infeed": ("fifo", "host"),
     "host.outfeed": (),
 }
 """By kind of unit: its track without numbers and sides. A mesh link's track names the tile that sends."""
@@ -55,11 +55,11 @@ NEVER: dict[str, dict[tuple[str, ...], str]] = {
         (
             *ENGINES,
             *LINKS,
-            *ISSUE,
-            *HOST,
+            "instruction_bus.stop",
+            "host.outfeed",
             "outfeed",
             "classifier",
-        ): "only the infeed takes what the host sends, and the host always takes what it is sent",
+        ): "only infeed and controller take what the host sends, and the host always takes what it is sent",
     },
     "port": {
         ("tile.ring_consumer",): "a ring commit goes before everybody else at the wide port",

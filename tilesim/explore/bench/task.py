@@ -127,6 +127,6 @@ def _compiled(chip: Values, options: PointOptions, topology: Topology) -> tuple[
     plans = can(topology, PlansBatches) and (options.inferences > 1 or bool(options.schedule))
     if plans or options.partition == AUTO:
         return chip, asdict(options)
-    at_run_time = machine_of(topology).run_time_keys
+    at_run_time = machine_of(topology).keys_at_run_time(topology)
     kept = {key: value for key, value in chip.items() if key not in at_run_time}
     return kept, {key: value for key, value in asdict(options).items() if key != "inferences"}

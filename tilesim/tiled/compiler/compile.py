@@ -15,6 +15,7 @@ from tilesim.tiled.compiler.compute import Pieces, compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
+from tilesim.tiled.compiler.mesh_rows import MeshRows, joins_wide
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.records import joined
@@ -89,7 +90,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         else:
             compute(builder, stream, call, pieces)
         if call.completes:
-            _exchange(builder, call.makes, network.tensors[call.node.output])
+            _exchange(builder, wide, call.makes, network.tensors[call.node.output])
         _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
     for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].classifying is not None):
@@ -148,7 +149,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
         address = wide.staging[f"in{source.stored.index}"].address
         feed(builder, source, band, address, _reader(builder.plan, source.stored))
     for source, _, name in coming:
-        _exchange(builder, name, source.stored)
+        _exchange(builder, wide, name, source.stored)
 
 
 def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: LayerCall) -> None:
@@ -158,18 +159,19 @@ def _gather(builder: ProgramBuilder, wide: WideLayout, tensor: Tensor, call: Lay
         return
     address = wide.staging[staging_name(builder.partition, tensor.index)].address
     AllGather(builder, tensor.index, address, call.layer).write()
-    _fill(builder, copy, tensor, call.layer)
+    _fill(builder, wide, copy, tensor, call.layer)
 
 
-def _exchange(builder: ProgramBuilder, name: str, tensor: Tensor) -> None:
+def _exchange(builder: ProgramBuilder, wide: WideLayout, name: str, tensor: Tensor) -> None:
     """Let the neighbours of a map's parts have what they need of it."""
-    _fill(builder, name, tensor, _reader(builder.plan, tensor))
+    _fill(builder, wide, name, tensor, _reader(builder.plan, tensor))
 
 
-def _fill(builder: ProgramBuilder, name: str, tensor: Tensor, layer: int) -> None:
+def _fill(builder: ProgramBuilder, wide: WideLayout, name: str, tensor: Tensor, layer: int) -> None:
     zero_point = tensor.quantisation.zero_point if tensor.quantisation else 0
     step = builder.steps.get(name, 1)
-    Halo(builder, name, zero_point, layer, above_last=step > 0, step=step).write()
+    rows = MeshRows(builder, wide.staging) if joins_wide(builder.topology) else None
+    Halo(builder, name, zero_point, layer, above_last=step > 0, step=step, rows=rows).write()
 
 
 def _reader(plan: TilePlan, tensor: Tensor) -> int:

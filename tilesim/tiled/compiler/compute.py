@@ -11,10 +11,10 @@ from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.fusion import LayerCall
-from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.lines import sliced
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
 from tilesim.tiled.compiler.lower.loop_order import OuterLoops
+from tilesim.tiled.compiler.mesh_rows import arrival_flag
 from tilesim.tiled.compiler.nests import no_deeper
 from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_of
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
@@ -28,6 +28,7 @@ from tilesim.tiled.compiler.row_order import (
     row_runs,
     rows_outside,
 )
+from tilesim.tiled.compiler.sides import sides_read
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
@@ -269,7 +270,7 @@ def _waits_for(builder: ProgramBuilder, name: str, call: LayerCall, tile: int, o
     rounds = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     by_rows = row_by_row(call) and rows_outside(op, rounds) and _needed_by_last_row(builder, name, call, tile)
     at = builder.placement.maps[name].arrangement.sides(tile)
-    wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
+    wanted = {arrival_flag(builder.topology, at[side]) for side in sides_read(builder, name, call, tile)}
     for flag, arrival in builder.arrived.get(name, {}).get(tile, {}).items():
         if flag not in wanted:
             continue

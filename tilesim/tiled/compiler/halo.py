@@ -10,22 +10,16 @@ import numpy as np
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
-from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.lines import LineArrivals, by_segment, earliest
-from tilesim.tiled.compiler.lower.side_by_side import widened
-from tilesim.tiled.compiler.operators import receptive_fields, traits_of
+from tilesim.tiled.compiler.mesh_rows import MeshRows, Moves, arrival_flag
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
 from tilesim.tiled.compiler.rows import block, each_row
+from tilesim.tiled.compiler.sides import COLUMNS_FROM, ROWS_FROM, sides_read
 from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, increments, raised_flag
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN
 
 Counts = Mapping[tuple[int, Flag], int]
-ROWS_FROM = {True: Side.NORTH, False: Side.SOUTH}
-COLUMNS_FROM = {True: Side.WEST, False: Side.EAST}
-ARRIVAL_FLAGS = {side: FLAGS[engine] for side, engine in MESH_IN.items()}
-"""What tells that words from a side have come."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +28,7 @@ class Halo:
 
     What comes from above (below, if not ``above_last``) is written last: the layers that read the map get there last.
     Own rows go sideways in the order ``step`` in which they are made. ``zero_point`` fills the border; ``layer`` is the
-    one that the words are for.
+    one that the words are for. Where the mesh joins wide memories, they go through ``rows``, and no line alone.
     """
 
     builder: ProgramBuilder
@@ -43,6 +37,7 @@ class Halo:
     layer: int
     above_last: bool
     step: int
+    rows: MeshRows | None = None
     _met: dict[tuple[Traversal, Traversal], bool] = field(default_factory=dict)
 
     def write(self) -> None:
@@ -66,6 +61,14 @@ class Halo:
         """The side of a tile that looks to ``side`` of its place."""
         return self.map.arrangement.sides(tile)[side]
 
+    def _arrival(self, side: Side) -> Flag:
+        return arrival_flag(self.builder.topology, side)
+
+    @property
+    def _lines_apart(self) -> bool:
+        """Whether lines that go sideways are sent and awaited one by one."""
+        return self.builder.mixed and self.rows is None
+
     @property
     def _crosses(self) -> bool:
         """Whether there are neighbours both ways; if not, what lies above and below is dealt with in one go."""
@@ -73,7 +76,9 @@ class Halo:
 
     def _counts(self) -> Counts:
         return {
-            (tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in ARRIVAL_FLAGS.values()
+            (tile, flag): self.builder.raised[tile, flag]
+            for tile in self.map.held
+            for flag in dict.fromkeys(map(self._arrival, Side))
         }
 
     @cached_property
@@ -90,13 +95,13 @@ class Halo:
                 width = columns.own[j] if rows.exchanges else columns.need[j]
                 fills[tile] = self._fill(tile, side, rows.border(i, above), width)
             receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
-        self._put(f"{side}.border", fills, [rows.border(i, above) for i in range(len(rows.own))])
-        self._put(f"{side}.receive", receives, [rows.received(i, above) for i in range(len(rows.own))])
+        self._put(side, "border", fills, [rows.border(i, above) for i in range(len(rows.own))])
+        self._put(side, "receive", receives, [rows.received(i, above) for i in range(len(rows.own))])
         for tile, i, j in self._places:
             leaving = rows.sent(i, not above)
             waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
             sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
-        self._put(f"{side}.send", sends)
+        self._put(side, "send", sends)
 
     def _columns(self, above: bool | None) -> None:
         """Columns from both sides for the own rows, or (``above`` given) for those above or below them."""
@@ -106,7 +111,7 @@ class Halo:
     def _columns_from(self, from_west: bool, above: bool | None) -> None:
         columns, side = self.map.columns, COLUMNS_FROM[from_west]
         corners, fills, receives, sends = {}, {}, {}, {}
-        by_line = self.builder.mixed and above is None  # at the border, too: so tiles count alike
+        by_line = self._lines_apart and above is None  # at the border, too: so tiles count alike
         bands = [self._band(i, above) for i in range(len(self.map.rows.own))]
         places = range(len(columns.own))
         edges = [(columns.border(j, from_west), columns.received(j, from_west)) for j in places]
@@ -118,20 +123,20 @@ class Halo:
             fills[tile] = self._fill(tile, side, inside, border, by_line)
             receives[tile] = self._receive(tile, side, inside, coming, by_line=by_line)
         insides, outsides = ([band[k] for band in bands] for k in (0, 1))
-        name = side if above is None else f"{side}.{ROWS_FROM[above]}"
-        self._put(f"{name}.corner", corners, outsides)
-        self._put(f"{name}.border", fills, insides)
-        self._put(f"{name}.receive", receives, insides)
+        name = "" if above is None else f"{ROWS_FROM[above]}."
+        self._put(side, f"{name}corner", corners, outsides)
+        self._put(side, f"{name}border", fills, insides)
+        self._put(side, f"{name}receive", receives, insides)
         for tile, i, j in self._places:
             inside, leaving = bands[i][0], all_leaving[j]
             if inside and leaving:
                 passed = self._passed_on(tile, side, columns, j, leaving)
-                if self.builder.mixed and above is None:
+                if self._lines_apart and above is None:
                     sends[tile] = self._send_lines(tile, side, inside, leaving, list(passed))
                 else:
                     waits = [*self._band_made(tile, inside, above), *passed]
                     sends[tile] = self._send(tile, side, inside, leaving, waits)
-        self._put(f"{name}.send", sends)
+        self._put(side, f"{name}send", sends)
 
     def _band(self, i: int, above: bool | None) -> tuple[range, range]:
         """The rows on the map, and off it, that layers in row i of the grid need above (below) the own rows, or of the
@@ -156,7 +161,9 @@ class Halo:
         """Waits for rows of a band: own ones one by one, others until all have come."""
         made = self.builder.completions[self.name].get(tile)
         if above is not None:
-            yield self.builder.count(tile, ARRIVAL_FLAGS[self._at(tile, ROWS_FROM[above])])
+            yield self.builder.count(tile, self._arrival(self._at(tile, ROWS_FROM[above])))
+        elif made is not None and self.rows is not None:
+            yield self.builder.counted(made.flag, made.rows(rows))
         elif made is not None:
             one_by_one = len(rows) > 1 and len(made.order) > 0
             loop = ("y", 1) if one_by_one else (None, 0)
@@ -165,7 +172,7 @@ class Halo:
     def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
         """Waits for what has come from the other neighbour, if some of it is to go on."""
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
-            yield self.builder.count(tile, ARRIVAL_FLAGS[self._at(tile, side)])
+            yield self.builder.count(tile, self._arrival(self._at(tile, side)))
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range, by_line: bool = False) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
@@ -245,15 +252,21 @@ class Halo:
         words = len(columns) * part.pixel_bytes // word_bytes
         return block(part.at(rows[0], columns[0]), len(rows), rows.step * part.row_bytes, words, word_bytes)
 
-    def _put(self, what: str, ops: Mapping[int, MeshIn | MeshOut | None], lines: Sequence[range] = ()) -> None:
+    def _put(
+        self, side: Side, what: str, ops: Mapping[int, MeshIn | MeshOut | None], lines: Sequence[range] = ()
+    ) -> None:
         """Append some instructions; what they receive are ``lines`` of the map, by the tile's row of the grid."""
-        present = {tile: op for tile, op in ops.items() if op is not None}
-        self.builder.write(f"{self.name}.{what}", present)
-        self.builder.use(self.name, present.values())
-        for tile, op in present.items() if lines else ():
+        present, label = {tile: op for tile, op in ops.items() if op is not None}, f"{self.name}.{side}.{what}"
+        moved: Mapping[int, Moves] = present
+        if self.rows is not None:
+            moved = self.rows.write(label, side, present)
+        else:
+            self.builder.write(label, present)
+        self.builder.use(self.name, moved.values())
+        for tile, op in moved.items() if lines else ():
             self._note_lines(tile, op, lines[self.map.place(tile)[0]])
 
-    def _note_lines(self, tile: int, op: MeshIn | MeshOut, lines: range) -> None:
+    def _note_lines(self, tile: int, op: Moves, lines: range) -> None:
         """Remember when each of some lines has come."""
         flag, rises = raised_flag(op), increments(op)
         first = self.builder.raised[tile, flag] - rises + 1
@@ -268,20 +281,3 @@ def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Fla
             first = early[tile, flag] if early[tile, flag] > before[tile, flag] else 0
             arrivals.setdefault(tile, {})[flag] = Arrival(first, count, by_last_rise=count == early[tile, flag] + 1)
     return arrivals
-
-
-def sides_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> Iterator[Side]:
-    """The sides on which a call reads more of a map than a tile's own part."""
-    map_, made = builder.placement.maps[name].part(tile), call.part(builder.placement.maps[call.makes], tile)
-    by_block = traits_of(call.node).row_by_row
-    made = made.block if by_block else made
-    down, across = receptive_fields(builder.plan.network, call.node)
-    for window, outputs, own, size, sides in (
-        (down, made.rows, map_.rows, map_.shape.height, ROWS_FROM),
-        (across, widened(made.columns, made.pixels), map_.columns, map_.shape.width, COLUMNS_FROM),
-    ):
-        read = window.reads(outputs) if by_block else window.need(outputs, size)
-        if read.start < own.start:
-            yield sides[True]
-        if read.stop > own.stop:
-            yield sides[False]

@@ -8,7 +8,7 @@ from typing import Any
 from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import ArgMax, Convolution, Dequantise, FullyConnected, Quantise, Reshape, Softmax, TopK
 from tilesim.tiled.compiler.feature_map import MapShape
-from tilesim.tiled.compiler.lower import convolution, copy, elementwise, pool
+from tilesim.tiled.compiler.lower import convolution, copy, elementwise, pool, transpose_convolution
 from tilesim.tiled.compiler.traits import Fields, TileTraits
 
 OPERATORS: Mapping[type[Any], TileTraits] = {
@@ -16,6 +16,7 @@ OPERATORS: Mapping[type[Any], TileTraits] = {
     **copy.OPERATORS,
     **elementwise.OPERATORS,
     **pool.OPERATORS,
+    **transpose_convolution.OPERATORS,
 }
 ELSEWHERE = (Quantise, Dequantise, Reshape, Softmax, ArgMax, TopK)
 """What the host or the classifier does, or nobody needs to."""

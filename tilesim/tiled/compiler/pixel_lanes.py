@@ -110,7 +110,7 @@ class PixelLanes:
             return more / LOADED_BYTES
         if total <= room * self.topology.tiles // 2:
             return more / wide.row_bytes * RING_CYCLES
-        return more / self.topology.data_memory.bytes_per_cycle
+        return float(more / self.topology.parameter_bytes_per_cycle)
 
     @cached_property
     def _alone(self) -> int:

@@ -22,6 +22,7 @@ from tilesim.tiled.compiler.estimate import fastest, is_long
 from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
 from tilesim.tiled.compiler.lower.partial_sums import sum_bytes
+from tilesim.tiled.compiler.mesh_rows import staging_rows_of_edges
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -93,11 +94,6 @@ def _cycles(planned: Planned) -> float:
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
     """What the compiler can't make use of."""
-    if topology.mesh.destination != "narrow":
-        yield (
-            "mesh.destination must be narrow for compiled programs, which let the edges of maps come straight to their "
-            f"place, not {topology.mesh.destination}"
-        )
     if topology.ring.no_consumer != "stall":
         yield (
             "ring.no_consumer must be stall for compiled programs, whose rows may come before their consumer is "
@@ -180,3 +176,5 @@ def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     copies = staging_rows_of_copies(builder.partition, maps, row_bytes)
     for name, (rows, tiles) in (copies | staging_rows_of_sums(builder.partition)).items():
         yield name, (rows * row_bytes, tiles)
+    for name, rows in staging_rows_of_edges(builder).items():
+        yield name, (rows * row_bytes, (1 << builder.topology.tiles) - 1)

@@ -119,7 +119,7 @@ class ProgramBuilder:
         chip, tensors = self.topology, self.plan.network.tensors.values()
         size = sum(tensor.data.nbytes for tensor in tensors if tensor.data is not None)
         stays = 2 * size <= chip.wide_memories_bytes
-        beside = HOME_CYCLES if stays else chip.wide_memory.row_bytes // chip.data_memory.bytes_per_cycle - 1
+        beside = HOME_CYCLES if stays else int(chip.wide_memory.row_bytes // chip.parameter_bytes_per_cycle) - 1
         return beside + chip.ring_row_cycles
 
     @property

@@ -9,11 +9,12 @@ from dataclasses import dataclass
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.fusion import LayerCall
-from tilesim.tiled.compiler.halo import ARRIVAL_FLAGS, sides_read
 from tilesim.tiled.compiler.input_stream import is_streamed
 from tilesim.tiled.compiler.lines import earliest, runs, segments
+from tilesim.tiled.compiler.mesh_rows import arrival_flag
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
+from tilesim.tiled.compiler.sides import sides_read
 from tilesim.tiled.compiler.traits import ReceptiveField
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
@@ -138,7 +139,7 @@ def line_waits(
     needs = [window.reads(range(block[place], block[place] + 1)) for place in places]
     for name in dict.fromkeys(call.reads.values()):
         at = builder.placement.maps[name].arrangement.sides(tile)
-        wanted = {ARRIVAL_FLAGS[at[side]] for side in sides_read(builder, name, call, tile)}
+        wanted = {arrival_flag(builder.topology, at[side]) for side in sides_read(builder, name, call, tile)}
         counts: dict[Flag, list[int]] = {}
         for arrival in builder.lines.get(name, {}).get(tile, ()):
             if arrival.flag in wanted:
@@ -146,7 +147,8 @@ def line_waits(
                 counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
         made = builder.completions[name].get(tile)
         if made is not None and made.flag is not Flag.AVDATA:
-            counts[made.flag] = [_made(made.order, made.counts, need, made.count) for need in needs]
+            own = [_made(made.order, made.counts, need, made.count) for need in needs]
+            counts[made.flag] = [max(both) for both in zip(counts.get(made.flag, own), own, strict=True)]
         if not rows_outside(op, len(places)):
             counts = {flag: [max(by_row)] for flag, by_row in counts.items() if by_row}
         yield from _new(builder, tile, counts)

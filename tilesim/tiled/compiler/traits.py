@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from tilesim.network.graph import Network, Node
-from tilesim.network.operators import Convolution, DepthwiseConvolution
+from tilesim.network.operators import Convolution, DepthwiseConvolution, TransposeConvolution
 from tilesim.tiled.compiler.axis import NOTHING, clip
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -55,6 +55,22 @@ class CopiedField(ReceptiveField):
         return clip(self.reads(outputs), 0, size)
 
 
+@dataclass(frozen=True)
+class SpreadField(ReceptiveField):
+    """Input position p adds to ``reach`` output positions from p * ``pitch`` - ``before`` on. There is no stride to cut
+    by.
+    """
+
+    pitch: int = 1
+
+    def reads(self, outputs: range) -> range:
+        """The input positions that add to some output positions, on the map or off it."""
+        if not outputs:
+            return NOTHING
+        first, last = outputs.start + self.before, outputs.stop - 1 + self.before
+        return range(-(-(first - self.reach + 1) // self.pitch), last // self.pitch + 1)
+
+
 EVERYTHING = ReceptiveField(1 << 30)
 
 Fields: TypeAlias = tuple[ReceptiveField, ReceptiveField]
@@ -75,6 +91,16 @@ def under_kernel(op: Convolution | DepthwiseConvolution, weights: tuple[int, ...
     before, kernel = (op.padding.top, op.padding.left), weights[-3:-1]
     down, across = (
         ReceptiveField((kernel[k] - 1) * op.dilations[k] + 1, op.strides[k], before[k], True) for k in (0, 1)
+    )
+    return down, across
+
+
+def spread_by_kernel(op: TransposeConvolution, weights: tuple[int, ...]) -> Fields:
+    """Of weights (O, kH, kW, C), each pixel of which goes to as many outputs; where there are fewer than a stride, some
+    outputs get nothing, and read the pixel before them.
+    """
+    down, across = (
+        SpreadField(max(weights[1 + k], op.strides[k]), 0, op.cropped[k], True, pitch=op.strides[k]) for k in (0, 1)
     )
     return down, across
 

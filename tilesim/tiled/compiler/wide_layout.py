@@ -69,10 +69,10 @@ class WideLayout:
 
     @property
     def streamed_cycles(self) -> float:
-        """What data memory takes for all that comes from there in an inference."""
+        """What data memory, or the host's link, takes for all that comes from there in an inference."""
         streamed = [key for key, decision in self.decisions.items() if not decision.cached]
         size = sum(source.data.size for key in streamed for source in self.sources[key])
-        return size / self.topology.data_memory.bytes_per_cycle
+        return float(size / self.topology.parameter_bytes_per_cycle)
 
     def homes(self, layer: int) -> list[str]:
         """Where the parameters of a layer live; its sets may differ."""

@@ -40,13 +40,15 @@ def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
 
     Each tile accounts for its MAC array's cycles from the end of its tensorop before (or the start of the run) to the
     end of each of the layer's; those after its last tensorop (``stall:work``) belong to none. Where the host's inputs
-    go into a layer, a wait for the ring is one for the host.
+    go into a layer, a wait for the ring is one for the host; so is one for an instruction as long as the controller
+    itself waits for the host to send them.
     """
     from_host = {op.layer for op in program.run if isinstance(op, Infeed) and op.source == "host"}
     layers = {k: Bottleneck() for k in range(len(program.layers))}
-    for part in chip.parts:
+    for number, part in enumerate(chip.parts):
+        began = chip.sequencer.began[number] if number < len(chip.sequencer.began) else 0
         for k, before in enumerate(_before(part, len(layers))):
-            layers[k].cycles.update(_in_part(part, k, before, "host" if k in from_host else "ring"))
+            layers[k].cycles.update(_in_part(part, k, before, "host" if k in from_host else "ring", began))
     left = sum(tile.tensor.mac_unit.cycles.get(Reason.WORK.kind, 0) for tile in chip.tiles)
     return {**layers, NO_LAYER: Bottleneck(Counter({NO_WORK: left}))}
 
@@ -64,8 +66,10 @@ def _before(part: RunPart, layers: int) -> Iterator[tuple[int, int]]:
             last, over = k, max(over, ends[k])
 
 
-def _in_part(part: RunPart, layer: int, before: tuple[int, int], ring: str) -> Counter[str]:
-    """Where a tile had no share in the last layer before, its wait for this one begins when all before are over."""
+def _in_part(part: RunPart, layer: int, before: tuple[int, int], ring: str, began: int) -> Counter[str]:
+    """Where a tile had no share in the last layer before, its wait for this one begins when all before are over. The
+    controller ``began`` with the part's instructions in that cycle.
+    """
     total: Counter[str] = Counter()
     last, over = before
     for shares in part.shares:
@@ -77,9 +81,16 @@ def _in_part(part: RunPart, layer: int, before: tuple[int, int], ring: str) -> C
         elsewhere = 0 if last in shares else over
         for what, wait in share.waits:
             without = min(len(wait), max(0, elsewhere - wait.start))
+            unsent = _unsent(what, range(wait.start + without, wait.stop), began)
             total[NO_WORK] += without
-            total[_cause(what, ring)] += len(wait) - without
+            total["host"] += unsent
+            total[_cause(what, ring)] += len(wait) - without - unsent
     return total
+
+
+def _unsent(what: str, wait: range, began: int) -> int:
+    """Cycles of a wait in which the instruction that it is for had not come from the host."""
+    return len(range(wait.start, min(wait.stop, began))) if what == Reason.INSTRUCTION else 0
 
 
 def _cause(what: str, ring: str) -> str:

@@ -41,6 +41,7 @@ def _host(topology: Topology) -> Pairs:
     last = topology.tiles + 2
     yield "host.infeed", Reason.FIFO, _with("infeed")
     yield "infeed", Reason.HOST, _with("host.infeed")
+    yield "controller", Reason.HOST, _with("host.infeed")
     yield "infeed", Reason.FIFO, _with("outfeed")
     yield "infeed", Reason.CREDIT, _with("ring.link0")
     yield "infeed", Reason.FLAG, _with(f"ring.link{last}")

@@ -57,7 +57,7 @@ class Chip:
         memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         for segment in data:
             memory.write(segment.address, segment.data)
-        self.host_infeed = HostInfeed(clock, self._account("chip.host.infeed"), topology, data)
+        self.host_infeed = HostInfeed(clock, self._account("chip.host.infeed"), topology, data, memory)
         self.host_outfeed = HostOutfeed(clock, self._account("chip.host.outfeed"), topology)
         self.infeed = InfeedEngine(
             clock, self._account("chip.infeed"), topology, memory, self.host_infeed.queue, self.stops[0]
@@ -75,7 +75,7 @@ class Chip:
         self.classifier = ClassifierTile(clock, self._account("chip.classifier"), topology, self.stops[tiles + 1])
         self.bus = self._instruction_bus(topology)
         self.controller = Controller(clock, self._account("chip.controller"), topology)
-        self.controller.connect(self.bus[0], self.infeed, self.outfeed)
+        self.controller.connect(self.bus[0], self.infeed, self.outfeed, self.host_infeed)
         self.threads: list[Thread] = [self.host_infeed, self.outfeed, self.infeed, *self.bus]
         self.threads += [self.classifier, self.controller]
         self._livelock = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
@@ -145,7 +145,7 @@ class Chip:
             account.restart(start)
         self.infeed.passed = 0
         ops = tuple(instructions)
-        self.controller.to_issue = list(ops)
+        self.controller.start(ops)
         self.host_infeed.start(rows, ops)
         self.clock.stir()
         while not (self.clock.rests or self.collided or self._livelock.endless()):

@@ -14,7 +14,8 @@ from tilesim.tiled.isa.model.instructions import (
     ScalarFence,
     header_of,
 )
-from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, IDLE, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, HOST, IDLE, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.host import HostInfeed
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Delivery, bus_words, send
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
@@ -24,7 +25,8 @@ from tilesim.tiled.topology import Topology
 class Controller(Thread):
     """Sends instructions of tiles over the instruction bus, its own to infeed and outfeed, and waits at scalar fences.
 
-    What a tile is to broadcast goes to that tile's stop alone. Rows that are forwarded concern both infeed and outfeed.
+    Where the host announces requests, it begins with one when that, or its instructions, has come. What a tile is to
+    broadcast goes to that tile's stop alone. Rows that are forwarded concern both infeed and outfeed.
 
     Timing: an instruction of n bus words takes n cycles, one of the controller's own 1. What belongs to a record has
     left its first word in the record's header. ``fences`` counts the tile
@@ -38,10 +40,17 @@ class Controller(Thread):
         self._starts = 0
         self._announced = 0
         self._outfeeds = 0
+        self._programs = 0
         super().__init__(clock, account)
 
-    def connect(self, first_stop: BusStop, infeed: InfeedEngine, outfeed: OutfeedEngine) -> None:
-        self._first_stop, self._infeed, self._outfeed = first_stop, infeed, outfeed
+    def connect(self, first_stop: BusStop, infeed: InfeedEngine, outfeed: OutfeedEngine, host: HostInfeed) -> None:
+        self._first_stop, self._infeed, self._outfeed, self._host = first_stop, infeed, outfeed, host
+
+    def start(self, instructions: tuple[Instruction, ...]) -> None:
+        """Issue the instructions of a section, when the host has sent them, if it does."""
+        self.to_issue = list(instructions)
+        host = self._topology.host
+        self._programs += bool(instructions) and (host.sends_instructions or host.request_ns > 0)
 
     def life(self) -> Iterator[str]:
         while True:
@@ -50,6 +59,8 @@ class Controller(Thread):
                 yield IDLE
             op = self.to_issue[0]
             self.label = op.label
+            while self._host.programs < self._programs:
+                yield HOST
             if isinstance(op, ScalarFence):
                 yield from self._await(op)
             elif isinstance(op, Infeed | Outfeed):

@@ -2,67 +2,146 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator
-from math import ceil
+from dataclasses import dataclass
 
-from tilesim.tiled.isa.model.instructions import Infeed, Instruction
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, program_bytes
 from tilesim.tiled.isa.model.program import DataSegment
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Fifo, Thread, UnitAccount
-from tilesim.tiled.stepped.memory import Bytes
+from tilesim.tiled.stepped.core import BUSY, FIFO, HOST, IDLE, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.memory import Bytes, Memory
 from tilesim.tiled.topology import Topology
 
 QUEUED_ROWS = 8
 """Rows that may wait at the controller beside those in data memory and on their way."""
 
 
-def row_cycles(topology: Topology) -> int:
-    """Cycles that a row occupies the host's link."""
-    return ceil(topology.wide_memory.row_bytes / topology.host.bytes_per_cycle)
+class Link:
+    """One way of the host's link, cycle by cycle. What is left of the last cycle of bytes is the next ones', if they
+    follow at once.
+
+    Timing: of ``per_second`` bytes a second each byte owes clock_hz, of which a cycle pays as many; of bytes a cycle
+    they owe whole cycles.
+    """
+
+    def __init__(self, clock: Clock, topology: Topology, per_second: int) -> None:
+        self._clock = clock
+        self._per_cycle = topology.host.bytes_per_cycle
+        self._byte_owes = topology.clock_hz if per_second else 0
+        self._paid = per_second or 1
+        self._owed = 0
+        self._until = -1
+
+    def carry(self, size_bytes: int) -> Iterator[None]:
+        """Bytes that the link begins with now: yields in each cycle that passes meanwhile."""
+        if self._clock.cycle != self._until:
+            self._owed = 0
+        self._owed += size_bytes * self._byte_owes or -(-size_bytes // self._per_cycle)
+        while self._owed >= self._paid:
+            self._owed -= self._paid
+            yield
+        self._until = self._clock.cycle
+
+    @property
+    def late_cycles(self) -> int:
+        """How much later than the cycle in which they end the bytes are through: the next one, but for whole cycles."""
+        return int(self._owed > 0)
+
+
+@dataclass(frozen=True)
+class _Sent:
+    """What the host sends: a row, or, without one, so many bytes of instructions, behind the time of a request."""
+
+    label: str
+    size_bytes: int
+    row: Bytes | None = None
+    request_cycles: int = 0
 
 
 class HostInfeed(Thread):
-    """Sends rows one after the other, each once there is a place for it in the queue at the controller.
+    """Sends rows one after the other, each once there is a place for it in the queue at the controller; before them,
+    if the chip's keys say so, the time of the request and its instructions.
 
-    Timing: a row that is sent from cycle t on is there at t + ceil(row bytes / bytes_per_cycle) + latency_cycles.
+    Timing: a row that is sent from cycle t on is there latency_cycles after the link has carried it. ``programs``
+    counts the programs that are there, each from the cycle on in which a row would be.
     """
 
-    def __init__(self, clock: Clock, account: UnitAccount, topology: Topology, data: tuple[DataSegment, ...]) -> None:
+    def __init__(
+        self, clock: Clock, account: UnitAccount, topology: Topology, data: tuple[DataSegment, ...], memory: Memory
+    ) -> None:
         self._topology = topology
-        self._rows: list[tuple[str, Bytes]] = []
-        parameter_bytes = max((segment.address + segment.data.size for segment in data), default=0)
-        spare_bytes = topology.data_memory.size_bytes - parameter_bytes
-        depth = QUEUED_ROWS + topology.host.latency_cycles // row_cycles(topology)
-        self.queue: Fifo[Bytes] = Fifo(clock, depth + spare_bytes // topology.wide_memory.row_bytes)
+        self._memory = memory
+        self._sent: deque[_Sent] = deque()
+        self._link = Link(clock, topology, topology.host.to_chip_bytes_per_second)
+        self._arrivals: list[int] = []
+        self.queue: Fifo[Bytes] = Fifo(clock, _places(topology, data))
         super().__init__(clock, account)
 
+    @property
+    def programs(self) -> int:
+        """How many programs have come by now."""
+        return sum(cycle <= self.clock.cycle for cycle in self._arrivals)
+
     def start(self, rows: list[Bytes], instructions: tuple[Instruction, ...]) -> None:
-        """Send ``rows``; those of ``instructions`` that take them only name them."""
-        takers = [
-            op.label
-            for op in instructions
-            if isinstance(op, Infeed) and op.source == "host"
-            for _ in range(op.total_rows)
-        ]
-        self._rows = [(takers[k] if k < len(takers) else "", row) for k, row in enumerate(rows)]
+        """Send ``rows``, and from data memory if that is the host's; those of ``instructions`` that take them only name
+        them.
+        """
+        self._sent.extend(self._request(instructions) if instructions else ())
+        left = deque(rows)
+        for op in instructions:
+            if isinstance(op, Infeed) and op.source == "host":
+                self._sent.extend(_row(op.label, left.popleft()) for _ in range(min(op.total_rows, len(left))))
+            elif isinstance(op, Infeed) and op.source == "data" and self._topology.host.sends_parameters:
+                self._sent.extend(_row(op.label, row) for row in self._stored(op))
+        self._sent.extend(_row("", row) for row in left)
+
+    def _request(self, instructions: tuple[Instruction, ...]) -> Iterator[_Sent]:
+        host = self._topology.host
+        if host.sends_instructions or host.request_ns:
+            size_bytes = program_bytes(instructions) if host.sends_instructions else 0
+            cycles = -(-host.request_ns * self._topology.clock_hz // 1_000_000_000)
+            yield _Sent("instructions", size_bytes, request_cycles=cycles)
+
+    def _stored(self, op: Infeed) -> Iterator[Bytes]:
+        row_bytes = self._topology.wide_memory.row_bytes
+        return (self._memory.read(op.address + k * row_bytes, row_bytes) for k in range(op.total_rows))
 
     def life(self) -> Iterator[str]:
         while True:
             self.label = ""
-            while not self._rows:
+            while not self._sent:
                 yield IDLE
-            self.label, row = self._rows.pop(0)
-            while not self.queue.room():
-                yield FIFO
-            self.queue.reserve()
-            for _ in range(row_cycles(self._topology)):
-                yield BUSY
-            self.queue.put(row, self._topology.host.latency_cycles)
+            sent = self._sent.popleft()
+            yield from self._announce(sent) if sent.row is None else self._send(sent, sent.row)
+
+    def _announce(self, sent: _Sent) -> Iterator[str]:
+        self.label = "request"
+        self.clock.stir(sent.request_cycles)
+        for _ in range(sent.request_cycles):
+            yield HOST
+        yield from self._carry(sent)
+        later_cycles = self._topology.host.latency_cycles + self._link.late_cycles
+        self._arrivals.append(self.clock.cycle + later_cycles)
+        self.clock.stir(later_cycles)
+
+    def _send(self, sent: _Sent, row: Bytes) -> Iterator[str]:
+        self.label = sent.label
+        while not self.queue.room():
+            yield FIFO
+        self.queue.reserve()
+        yield from self._carry(sent)
+        self.queue.put(row, self._topology.host.latency_cycles + self._link.late_cycles)
+
+    def _carry(self, sent: _Sent) -> Iterator[str]:
+        self.label = sent.label
+        for _ in self._link.carry(sent.size_bytes):
+            yield BUSY
 
 
 class HostOutfeed:
     """Takes the rows of results that the controller's outfeed sends, and keeps their account.
 
-    Timing: a row is at the host latency_cycles after it has left the link.
+    Timing: a row is at the host latency_cycles after the link has carried it.
     """
 
     def __init__(self, clock: Clock, account: UnitAccount, topology: Topology) -> None:
@@ -70,14 +149,35 @@ class HostOutfeed:
         self.last_arrival = 0
         self._clock = clock
         self._account = account
+        self._link = Link(clock, topology, topology.host.from_chip_bytes_per_second)
         self._latency_cycles = topology.host.latency_cycles
 
-    def carry(self, label: str) -> None:
-        """The link is occupied in this cycle."""
-        self._account.note(self._clock.cycle, BUSY, label)
-        self._account.note(self._clock.cycle + 1, IDLE)
+    def carry(self, row: Bytes, label: str) -> Iterator[str]:
+        """The cycles in which the link is occupied by a row."""
+        for _ in self._link.carry(row.size):
+            self._account.note(self._clock.cycle, BUSY, label)
+            self._account.note(self._clock.cycle + 1, IDLE)
+            yield BUSY
 
     def receive(self, output: int, row: Bytes) -> None:
         """A row has left the link by now."""
         self.received.setdefault(output, []).append(row)
-        self.last_arrival = max(self.last_arrival, self._clock.cycle + self._latency_cycles)
+        there = self._clock.cycle + self._latency_cycles
+        self.last_arrival = max(self.last_arrival, there + self._link.late_cycles)
+
+
+def _places(topology: Topology, data: tuple[DataSegment, ...]) -> int:
+    """Rows that may be on their way or wait: for those there is room in data memory, if that is the chip's."""
+    row_bytes, rate = topology.wide_memory.row_bytes, topology.host.to_chip_bytes_per_second
+    if rate:
+        on_way = topology.host.latency_cycles * rate // (row_bytes * topology.clock_hz)
+    else:
+        on_way = topology.host.latency_cycles // -(-row_bytes // topology.host.bytes_per_cycle)
+    if topology.host.sends_parameters:
+        return QUEUED_ROWS + on_way
+    parameter_bytes = max((segment.address + segment.data.size for segment in data), default=0)
+    return QUEUED_ROWS + on_way + (topology.data_memory.size_bytes - parameter_bytes) // row_bytes
+
+
+def _row(label: str, row: Bytes) -> _Sent:
+    return _Sent(label, row.size, row)

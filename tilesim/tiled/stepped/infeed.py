@@ -15,7 +15,8 @@ FORWARDED_ROWS = 2
 
 
 class InfeedEngine(Thread):
-    """One instruction after the other, its rows one after the other.
+    """One instruction after the other, its rows one after the other; those of the host's data memory come as all that
+    it sends.
 
     Timing: a row from data memory takes ceil(row bytes / bytes_per_cycle) cycles to read, and to enter the ring as many
     as it has parts; any other one the latter alone, from the cycle on in which it is there. ``passed`` counts the tails
@@ -32,6 +33,7 @@ class InfeedEngine(Thread):
         self._passing = 0
         self._row_bytes = topology.wide_memory.row_bytes
         self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
+        self._sends_parameters = topology.host.sends_parameters
         self._memory = memory
         self._host = host
         self._stop = stop
@@ -58,11 +60,11 @@ class InfeedEngine(Thread):
                 yield from self._stop.sending(Packet(op.to << k, row, place == op.rows - 1, transfer))
 
     def _row(self, op: Infeed, number: int) -> Generator[str, None, Bytes]:
-        if op.source == "data":
+        if op.source == "data" and not self._sends_parameters:
             for _ in range(self._read_cycles):
                 yield BUSY
             return self._memory.read(op.address + number * self._row_bytes, self._row_bytes)
-        queue, kind = (self._host, HOST) if op.source == "host" else (self.forwarded, FIFO)
+        queue, kind = (self.forwarded, FIFO) if op.source == "ring" else (self._host, HOST)
         while queue.head() is None:
             yield kind
         return queue.take()

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
-from tilesim.tiled.stepped.core import BUSY, FIFO, Clock, Fifo, Thread, UnitAccount
-from tilesim.tiled.stepped.host import HostOutfeed, row_cycles
+from tilesim.tiled.stepped.core import FIFO, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.host import HostOutfeed
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop
 from tilesim.tiled.topology import Topology
@@ -29,7 +29,6 @@ class OutfeedEngine(Thread):
         forwarded: Fifo[Bytes],
     ) -> None:
         self.buffer: Fifo[Outfeed | Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
-        self._row_cycles = row_cycles(topology)
         self._host = host
         self._forwarded = forwarded
         self.through = 0
@@ -50,9 +49,7 @@ class OutfeedEngine(Thread):
 
     def _to_host(self, op: Outfeed) -> Iterator[str]:
         assert self._row is not None
-        for _ in range(self._row_cycles):
-            self._host.carry(op.label)
-            yield BUSY
+        yield from self._host.carry(self._row, op.label)
         self._host.receive(op.output, self._row)
 
     def _to_infeed(self) -> Iterator[str]:

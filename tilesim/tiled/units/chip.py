@@ -18,12 +18,13 @@ from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import ClassifierTile
-from tilesim.tiled.units.control.controller import FENCES, OUTFEEDS, Sequencer
+from tilesim.tiled.units.control.controller import FENCES, OUTFEEDS, PROGRAMS, Sequencer
 from tilesim.tiled.units.control.instruction_bus import BusStop, InstructionBus, Station
 from tilesim.tiled.units.dma.mesh_link import MeshLink
 from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
+from tilesim.tiled.units.host.sendings import PROGRAM
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.ring import RingStop
@@ -91,7 +92,7 @@ class Chip:
         for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
-        self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology)
+        self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology, self.data_memory)
         self.host_outfeed = HostOutfeed(self.clock, self._unit("chip.host.outfeed"), topology, samples)
         self.infeed = InfeedEngine(
             self.clock, self._unit("chip.infeed"), topology, self.data_memory, self.host_infeed, self.stops[0]
@@ -123,7 +124,7 @@ class Chip:
         ]
         bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
         self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
-
+        self.host_infeed.on_program = self._count_program
         self._livelock = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:
             stop.on_miss = self._livelock.start
@@ -158,8 +159,8 @@ class Chip:
         self._hold(holds, start)
         self.parts = [self._part()]
         self.infeed.restart()
-        self.sequencer.start(instructions, lambda label: self.parts.append(self._part()) if label in begins else None)
-        self.host_infeed.start(host_rows, instructions, foresee=self.bursts is not None)
+        self.sequencer.start(instructions, begins, lambda: self.parts.append(self._part()))
+        self.host_infeed.start(host_rows, instructions, begins, foresee=self.bursts is not None)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))
 
@@ -223,6 +224,9 @@ class Chip:
 
     def _count_outfeed(self) -> None:
         self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
+
+    def _count_program(self) -> None:
+        self.sequencer.counters.raise_by(PROGRAMS, 1, Waker(self.host_infeed.unit.track, PROGRAM))
 
     def _unit(self, track: str) -> Unit:
         unit = Unit(self.clock, track, listener(track, self.recorder, None if self.log is None else self.log.spans))

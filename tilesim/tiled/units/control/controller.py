@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from math import ceil
 from typing import Any
 
@@ -18,11 +18,14 @@ FENCES = "tile_fences"
 """The controller's counter of tile fences that are through."""
 OUTFEEDS = "outfeeds"
 """The controller's counter of instructions that the outfeed is through with."""
+PROGRAMS = "programs"
+"""The controller's counter of requests whose instructions are in instruction memory."""
 
 
 class Sequencer:
     """Sends tile instructions over the instruction bus, its own to the infeed and the outfeed, and waits at scalar
-    fences. What a tile is to broadcast goes to that tile's stop alone.
+    fences. What a tile is to broadcast goes to that tile's stop alone. It begins with a request when the host has
+    announced it, if the host does (``host.request_ns``, ``host.sends_instructions``).
 
     Timing: an instruction of n bus words takes n cycles, a sub-instruction of a record being one instruction word
     shorter and beginning with a bus word of its own, one of the controller's own 1. Source: US 19/025,090 [0045],
@@ -43,6 +46,10 @@ class Sequencer:
         self._current: isa.Instruction | None = None
         self._clock = clock
         self._tiles, self._width_bytes = topology.tiles, topology.instruction_bus.width_bytes
+        self._announced = topology.host.announces_requests
+        self._programs = 0
+        self.began: list[int] = []
+        """The cycles in which it began with each request of the section that the host has announced."""
         self._bus = bus
         self._infeed, self._outfeed = infeed, outfeed
         self._starts = 0
@@ -55,12 +62,23 @@ class Sequencer:
         """The instruction that is being issued."""
         return self._bus.current or self._current
 
-    def start(self, instructions: tuple[isa.Instruction, ...], passed: Callable[[str], None]) -> None:
-        """Issue instructions; ``passed(label)`` hears of each scalar fence when it is through."""
-        self._clock.process(self._work(instructions, passed))
+    def start(
+        self, instructions: tuple[isa.Instruction, ...], begins: Collection[str], begun: Callable[[], None]
+    ) -> None:
+        """Issue instructions. Behind each of the scalar fences ``begins`` another request begins, and ``begun()`` hears
+        of it.
+        """
+        self.began.clear()
+        self._clock.process(self._work(instructions, begins, begun))
 
-    def _work(self, instructions: tuple[isa.Instruction, ...], passed: Callable[[str], None]) -> Work:
+    def _work(
+        self, instructions: tuple[isa.Instruction, ...], begins: Collection[str], begun: Callable[[], None]
+    ) -> Work:
+        begin = self._announced
         for op in instructions:
+            if begin:
+                yield from self._await_program(op)
+            begin = self._announced and bool(op.label) and op.label in begins
             if not isinstance(op, isa.ControllerInstruction):
                 self._broadcast(op)
                 continue
@@ -69,12 +87,24 @@ class Sequencer:
             self.unit.instruction = op.label
             if isinstance(op, isa.ScalarFence):
                 yield from self._await_fences(op)
-                passed(op.label)
+                if op.label in begins:
+                    begun()
             else:
                 yield from self._dispatch(op)
             self._current = None
         yield self._bus.issued()
         self.unit.instruction = ""
+
+    def _await_program(self, first: isa.Instruction) -> Work:
+        """Wait for the instructions of a request, of which that is the first."""
+        self._programs += 1
+        self._current = first
+        self.unit.instruction = first.label
+        there = self.counters.reached(PROGRAMS, self._programs)
+        waker = yield from self.unit.wait(there, Reason.HOST, lambda: "a request and its instructions from the host")
+        self.unit.woken_by(waker)
+        self.began.append(self._clock.cycle)
+        self._current = None
 
     def _broadcast(self, op: isa.Instruction) -> None:
         stops, size_bytes = isa.header_of(op, self._tiles), self._size_bytes(op)

@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterable, Iterator
-from itertools import repeat
-from math import ceil
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from functools import partial
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
-from tilesim.sim.core.memory import Bytes, joined
+from tilesim.sim.core.memory import Bytes, Memory, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.instructions import Infeed, Instruction
+from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.host.link import HostLink
+from tilesim.tiled.units.host.sendings import Sending, rows_sent, sendings
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
@@ -23,23 +24,28 @@ QUEUED_ROWS = 8
 
 
 class HostInfeed:
-    """Sends rows of activations, in the order in which the host's driver queued them, from the first cycle of the run
-    on; rows of later inferences wait at the controller until their time has come.
+    """Sends rows for infeeds, in the order in which these are issued, from the first cycle of the run on; rows of later
+    inferences wait at the controller until their time has come. Where the chip's keys say so, the time of a request
+    goes before its rows (``host.request_ns``), and then its instructions, for which the controller waits
+    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``).
 
-    Timing: row k of r bytes is at the controller at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles, if there is
-    a place in the queue, which is as long as data memory has room beside parameters. Source: US 19/025,090 [0058];
-    bandwidth, latency and queue are assumptions, and so is that passing through data memory takes no time.
+    Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
+    rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,
+    which is as long as data memory has room beside parameters, if it is the chip's. The time of a request is
+    ceil(request_ns * clock_hz / 10^9); its instructions are there as a row would be, all at once, and ``on_program``
+    hears of it. Source: US 19/025,090 [0058]; bandwidth, latency, queue and order are assumptions, and so is that
+    passing through data memory takes no time.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology) -> None:
-        row_cycles = ceil(topology.wide_memory.row_bytes / topology.host.bytes_per_cycle)
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, data_memory: Memory) -> None:
+        row_cycles = topology.to_chip_cycles(topology.wide_memory.row_bytes)
         self.rows: Fifo[Bytes] = Fifo(clock, QUEUED_ROWS + topology.host.latency_cycles // row_cycles)
         self.unit = unit
-        self._memory_bytes = topology.data_memory.size_bytes
-        self._row_bytes = topology.wide_memory.row_bytes
+        self.on_program: Callable[[], None] = _nobody_waits
+        self._data_memory = data_memory
+        self._topology = topology
         self._clock = clock
-        self._latency_cycles = topology.host.latency_cycles
-        self._bytes_per_cycle = topology.host.bytes_per_cycle
+        self._link = HostLink(topology.to_chip_cycles)
         self._foreseen: deque[tuple[int, Bytes]] | None = None
 
     @property
@@ -49,17 +55,27 @@ class HostInfeed:
 
     def share(self, parameter_bytes: int) -> None:
         """Leave the first bytes of data memory to parameters, and queue rows in the others."""
-        self.rows.depth += (self._memory_bytes - parameter_bytes) // self._row_bytes
+        if not self._topology.host.sends_parameters:
+            memory_bytes, row_bytes = self._topology.data_memory.size_bytes, self._topology.wide_memory.row_bytes
+            self.rows.depth += (memory_bytes - parameter_bytes) // row_bytes
 
-    def start(self, rows: list[Bytes], instructions: Iterable[Instruction] = (), foresee: bool = False) -> None:
-        """Send ``rows`` for the infeeds among ``instructions``. With ``foresee``, and a place for all of them, they are
-        to be had from :meth:`take`.
+    def start(
+        self,
+        rows: list[Bytes],
+        instructions: Sequence[Instruction] = (),
+        begins: Collection[str] = (),
+        foresee: bool = False,
+    ) -> None:
+        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, and a place for all
+        of them, they are to be had from :meth:`take`. Behind each of the scalar fences ``begins`` another request
+        begins.
         """
         self._foreseen = None
-        if foresee and len(rows) <= self.rows.depth:
-            self._foreseen = deque(self._foresee(rows, _takers(instructions)))
+        sent = sendings(rows, instructions, begins, self._topology, self._data_memory)
+        if foresee and rows_sent(rows, instructions, self._topology) <= self.rows.depth:
+            self._foreseen = deque(self._foresee(sent))
         else:
-            self._clock.process(self._work(rows, _takers(instructions)))
+            self._clock.process(self._work(sent))
 
     def take(self, count: int) -> tuple[NDArray[np.int64], Bytes]:
         """When each of the next rows is at the controller, and the rows, (samples, rows, row bytes)."""
@@ -69,31 +85,50 @@ class HostInfeed:
         taken = [self._foreseen.popleft() for _ in range(count)]
         return np.array([cycle for cycle, _ in taken]), np.stack([row for _, row in taken], axis=1)
 
-    def _foresee(self, rows: list[Bytes], labels: Iterator[str]) -> Iterator[tuple[int, Bytes]]:
-        sent = self._clock.cycle
-        for row in rows:
-            self.unit.instruction = next(labels, "")
-            cycles = ceil(row.shape[1] / self._bytes_per_cycle)
-            self.unit.add(BUSY, cycles, row.shape[1])
-            sent += cycles
-            yield sent + self._latency_cycles, row
+    def _foresee(self, sent: Iterator[Sending]) -> Iterator[tuple[int, Bytes]]:
+        cycle = self._clock.cycle
+        for sending in sent:
+            self.unit.instruction = sending.label
+            cycle, there = self._carry(sending, cycle)
+            self._account(sending, cycle)
+            if sending.row is not None:
+                yield there, sending.row
+            elif not sending.pause_cycles:
+                self._at(there, self.on_program)
 
-    def _work(self, rows: list[Bytes], labels: Iterator[str]) -> Work:
-        for row in rows:
-            self.unit.instruction = next(labels, "")
-            room = self.rows.room()
-            yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
-            yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
-            self.unit.spend(BUSY, moved_bytes=row.shape[1])
-            arrival = self._clock.timeout(self._latency_cycles)
-            arrival.callbacks.append(lambda _, row=row: self.rows.put(row))  # type: ignore[misc]
+    def _work(self, sent: Iterator[Sending]) -> Work:
+        for sending in sent:
+            self.unit.instruction = sending.label
+            if sending.row is not None:
+                room = self.rows.room()
+                yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
+            end, there = self._carry(sending, self._clock.cycle)
+            yield self._clock.timeout(end - self._clock.cycle)
+            self._account(sending, end)
+            if sending.row is not None:
+                self._at(there, partial(self.rows.put, sending.row))
+            elif not sending.pause_cycles:
+                self._at(there, self.on_program)
+
+    def _carry(self, sending: Sending, cycle: int) -> tuple[int, int]:
+        """The cycle in which it has left the host, and that from which on it is at the controller."""
+        if sending.pause_cycles:
+            return cycle + sending.pause_cycles, cycle + sending.pause_cycles
+        end, there = self._link.carry(cycle, sending.size_bytes)
+        return end, there + self._topology.host.latency_cycles
+
+    def _account(self, sending: Sending, end: int) -> None:
+        self.unit.spend(Reason.HOST.kind if sending.pause_cycles else BUSY, end, sending.size_bytes)
+
+    def _at(self, cycle: int, arrive: Callable[[], None]) -> None:
+        self._clock.timeout(cycle - self._clock.cycle).callbacks.append(lambda _: arrive())
 
 
 class HostOutfeed:
     """Takes rows of results.
 
-    Timing: a row of r bytes occupies the link for ceil(r / bytes_per_cycle) cycles and is at the host latency_cycles
-    later.
+    Timing: a row is at the host latency_cycles after the link has carried it (:class:`HostLink`; of a rate a cycle, in
+    ceil(r / bytes_per_cycle) cycles for r bytes).
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, samples: int) -> None:
@@ -102,7 +137,7 @@ class HostOutfeed:
         self.arrivals: dict[int, int] = {}
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
-        self._bytes_per_cycle = topology.host.bytes_per_cycle
+        self._link = HostLink(topology.from_chip_cycles)
         self._samples = samples
 
     def receive(self, output: int, row: Bytes, sender: str, instant: bool = False) -> Work:
@@ -111,10 +146,13 @@ class HostOutfeed:
         """
         self.unit.spend("idle")
         self.unit.instruction = sender
+        there = self._clock.cycle
         if not instant:
-            yield self._clock.timeout(ceil(row.shape[1] / self._bytes_per_cycle))
+            end, through = self._link.carry(there, row.shape[1])
+            yield self._clock.timeout(end - there)
+            there = through + self._latency_cycles
         self.unit.spend(BUSY, moved_bytes=row.shape[1])
-        self.arrivals[output] = self._clock.cycle + (0 if instant else self._latency_cycles)
+        self.arrivals[output] = there
         self.received.setdefault(output, []).append(row)
 
     @property
@@ -132,8 +170,5 @@ class HostOutfeed:
         return np.broadcast_to(rows, (self._samples, rows.shape[1]))
 
 
-def _takers(instructions: Iterable[Instruction]) -> Iterator[str]:
-    """The label of the infeed that takes each row of the host, in order."""
-    for op in instructions:
-        if isinstance(op, Infeed) and op.source == "host":
-            yield from repeat(op.label, op.total_rows)
+def _nobody_waits() -> None:
+    """For a request's instructions."""

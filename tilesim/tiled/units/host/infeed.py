@@ -18,6 +18,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
+from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import SentTransfer
@@ -29,7 +30,8 @@ TAILS = "tails"
 
 
 class InfeedEngine:
-    """Puts rows of the host, of data memory or from the ring's sink on the ring, one instruction after the other.
+    """Puts rows of the host, of data memory or from the ring's sink on the ring, one instruction after the other. Rows
+    of a data memory that is the host's come as all that the host sends.
 
     Timing: a row of r bytes from data memory takes ceil(r / bytes_per_cycle) cycles to read and the k = ceil(r /
     ring.width_bytes) of a link to enter the ring; a row from the host, or forwarded, those k cycles once it has
@@ -56,6 +58,7 @@ class InfeedEngine:
         self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
         self._data_memory = data_memory
         self._host = host
+        self._from_host = partial(takes_from_host, topology=topology)
         self._stop = stop
         self.passed = FlagFile(clock)
         stop.on_tail = partial(self.passed.raise_by, TAILS)
@@ -77,7 +80,8 @@ class InfeedEngine:
                 yield from self._send_bursts(op, self._stop)
             else:
                 yield from self._send(op, self._stop)
-            self.unit.act({Action.DATA_MEMORY_READ: op.total_rows} if op.source == "data" else {})
+            stored = op.source == "data" and not self._from_host(op)
+            self.unit.act({Action.DATA_MEMORY_READ: op.total_rows} if stored else {})
 
     def _send(self, op: Infeed, stop: RingStop) -> Work:
         transfers = [SentTransfer(op.label, k, stop.node, op.to << k) for k in range(op.transfers)]
@@ -90,12 +94,12 @@ class InfeedEngine:
     def _send_bursts(self, op: Infeed, stop: BurstStop) -> Work:
         """Send one transfer after the other, as many of its rows at a time as are foreseen."""
         for k in range(op.transfers):
-            if op.source == "data":
+            if op.source == "data" and not self._from_host(op):
                 journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows, self._read_cycles)
                 yield from journey.transmit(self.unit, self._stored(op, k))
                 continue
             journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows)
-            if op.source == "host" and self._host.foreseen:
+            if self._from_host(op) and self._host.foreseen:
                 come, data = self._host.take(op.rows)
                 yield from journey.transmit(self.unit, data, come)
             else:
@@ -115,16 +119,17 @@ class InfeedEngine:
         return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
 
     def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
-        if op.source == "data":
+        if op.source == "data" and not self._from_host(op):
             start = op.address + row * self._row_bytes
             self._data_memory.check(start, start + self._row_bytes)
             if not self.unit.instant:
                 yield self._clock.timeout(self._read_cycles)
             self.unit.spend(BUSY)
             return self._data_memory.bytes[:, start : start + self._row_bytes]
+        what = "activations from the host" if op.source == "host" else "parameters from the host"
         queue, reason, what = (
-            (self._host.rows, Reason.HOST, "activations from the host")
-            if op.source == "host"
+            (self._host.rows, Reason.HOST, what)
+            if self._from_host(op)
             else (self.forwarded, Reason.FIFO, "a row to forward")
         )
         data: Bytes = yield from self.unit.wait(queue.get(), reason, lambda: what)

@@ -1,0 +1,154 @@
+/* The timing core: what each unit of a tiled chip does in a cycle, on flat tables and without data.
+
+   It follows tilesim/tiled/stepped cycle by cycle, but asks only the units that can do something. What it knows of an
+   instruction is a row of columns.h, which is made from tilesim/tiled/flat/columns.py. */
+#ifndef TILESIM_CORE_H
+#define TILESIM_CORE_H
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef int64_t i64;
+typedef int32_t i32;
+typedef uint64_t u64;
+
+#include "columns.h"
+
+#define NEVER ((i64)1 << 62)
+#define FLAGS 16
+#define MESH_IN_FIRST MESH_IN_NORTH
+#define MESH_OUT_FIRST MESH_OUT_NORTH
+#define FILL_WORDS 2
+#define ROW_BUFFERS 2
+#define FORWARDED_ROWS 2
+
+/* The cycles of a unit by kind; what was noted last goes on until something else is. */
+typedef struct {
+    i64 cycles[KINDS];
+    i64 since, active_until;
+    i32 kind;
+} Account;
+
+/* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
+typedef struct {
+    i64 *at;
+    i32 *item;
+    i64 depth, used, freed, freed_in;
+    i64 capacity, head, count;
+} Fifo;
+
+/* Growing numbers that are read out. */
+typedef struct {
+    i64 *data;
+    i64 count, capacity;
+} Log;
+
+/* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
+typedef struct {
+    Fifo buffer;
+    Account *account;
+    i64 op; /* a row, -1: none */
+    i64 unfinished, fill_cycles, gate, wait, rise;
+    i64 step, written;                    /* iterations begun, and through */
+    i64 reads, writes_left, queued;       /* copies: words of a row, and rows */
+    i64 extras_left, issues_left, run;    /* tensor control */
+    i64 register_parts, fills, made, fill_step; /* mesh */
+    i64 transfer, seen;
+    i64 parts, row;                       /* ring */
+    i32 kind, begun, number;
+    i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
+} Engine;
+
+/* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
+   number of the sender's latest instruction, `waiting` those that no receiver has met. */
+typedef struct {
+    Account *account;
+    i64 *arrivals;
+    i64 head, count, sent, written, transfer, waiting;
+    i32 to;
+} Link;
+
+typedef struct {
+    Engine engines[ENGINES];
+    Link links[4];
+    Account *mac;
+    i64 flags[FLAGS], rises[FLAGS];
+    i64 resets, changed;
+    i64 index, tensor_end, spent_until;
+    i64 *spending;
+    i32 wide_left, read_left, write_left;
+    i32 awake, asked, stirred, poked, busy_engines;
+} Tile;
+
+typedef struct {
+    i64 op, shift, rows, destinations, afloat, sender, sent;
+} Transfer;
+
+typedef struct {
+    i64 at;
+    i64 transfer, row, left;
+    i32 tail;
+} Packet;
+
+typedef struct {
+    Packet packet;
+    i64 parts;
+    i32 own, taken, forwarded;
+} Passing;
+
+/* A stop of the data ring: what has arrived, what goes through, and the link to the next one. */
+typedef struct {
+    Account *account;
+    Packet *waiting;
+    i64 head, count, credits, returned, open;
+    Packet outgoing;
+    Passing passing[2];
+    i32 passings, has_outgoing, node;
+} Stop;
+
+/* A stop of the instruction bus. */
+typedef struct {
+    Account *account;
+    Fifo inbox;
+    i64 op, busy_left, fence, active_until;
+    i32 state, active;
+} BusStop;
+
+enum { RESTS, ADMITS, FORWARDS, CARRIES };
+
+/* A unit around the tiles. */
+typedef struct {
+    Account *account;
+    Fifo buffer;
+    i64 op, until, transfer, row, transfers_done;
+    i32 state, kind, acted, posted, got;
+} Thread;
+
+typedef struct {
+    const Columns *ops;
+    const i64 *pool;
+    const u64 *bitmaps;
+    Chip chip;
+    i64 cycle;
+    i32 stirred, collided;
+    Account *accounts;
+    Tile *tiles;
+    Stop *stops;
+    BusStop *bus;
+    Thread host_infeed, infeed, outfeed, classifier, controller;
+    Account *host_outfeed;
+    Fifo host_queue, forwarded;
+    i64 host_rows, host_sent, last_arrival;
+    i64 *arrivals; /* of each output's last row */
+    i64 passed, passing, fences, outfeeds, through, received;
+    i64 next_op, end_op, start;
+    Transfer *transfers;
+    i64 transfer_count, transfer_capacity;
+    i64 *passages; /* stop, transfer, tail of this cycle */
+    i64 passage_count;
+    i64 *spent; /* tile, layer, cause */
+    Log events, deliveries, waits;
+} Core;
+
+#endif

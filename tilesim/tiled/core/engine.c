@@ -1,0 +1,448 @@
+/* What engines of a tile do in a cycle: request, arbitrate, commit. */
+
+#define OP(engine) (&core->ops[(engine)->op])
+
+/* Whether the flags that hold iteration `step` have counted enough; each is looked at until it has, in order. */
+static int passes_gates(Core *core, const Tile *tile, Engine *engine, i64 step) {
+    const Columns *op = OP(engine);
+    while (engine->gate < op->gate_count) {
+        const i64 *gate = core->pool + op->gates + 3 * engine->gate;
+        if (gate[0] != step) break;
+        if (!met(core, tile, gate[1], gate[2])) return 0;
+        engine->gate++;
+    }
+    return 1;
+}
+
+/* What a tensor control has waited for before it began. */
+static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause, i64 until) {
+    if (engine->number != TENSOR || until == tile->tensor_end) return;
+    log_row(&core->waits, tile->index, engine->op, cause, tile->tensor_end, until, 0);
+    tile->tensor_end = until;
+}
+
+static int passes_waits(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    while (engine->wait < op->wait_count) {
+        const i64 *wait = core->pool + op->waits + 2 * engine->wait;
+        if (!met(core, tile, wait[0], wait[1])) return 0;
+        engine->wait++;
+        wait_is_over(core, tile, engine, CAUSE_FLAG + wait[0], core->cycle);
+    }
+    return 1;
+}
+
+/* `done` iterations are through: the flag rises if that completes the loop. */
+static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
+    const Columns *op = OP(engine);
+    if (op->rise_period) {
+        if (done % op->rise_period == 0) raise_flag(tile, op->flag, 1);
+    } else if (engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done) {
+        engine->rise++;
+        raise_flag(tile, op->flag, 1);
+    }
+}
+
+static void next_group(Core *core, Engine *engine) {
+    const Columns *op = OP(engine);
+    if (engine->step == op->rounds) return;
+    const i64 *run = core->pool + op->runs + RUN_COLUMNS * engine->run;
+    if (engine->step == run[0]) {
+        engine->run++;
+        run += RUN_COLUMNS;
+    }
+    engine->extras_left = run[1];
+    engine->issues_left = run[2];
+    engine->started = 0;
+}
+
+static i64 writes_of(const Core *core, Engine *engine, i64 group) {
+    const i64 *run = core->pool + OP(engine)->runs;
+    i64 place = engine->seen; /* the run of the group that is written */
+    while (group >= run[RUN_COLUMNS * place]) place++;
+    engine->seen = place;
+    return run[RUN_COLUMNS * place + 3];
+}
+
+static Link *link_into(const Core *core, const Tile *tile, int side) {
+    i32 from = tile->links[side].to;
+    return from < 0 ? NULL : &core->tiles[from].links[side ^ 2];
+}
+
+static void begin(Core *core, Tile *tile, Engine *engine) {
+    engine->step = engine->written = engine->reads = engine->writes_left = engine->queued = 0;
+    engine->register_parts = engine->fills = engine->made = engine->fill_step = 0;
+    engine->gate = engine->rise = engine->run = engine->seen = engine->packet = 0;
+    engine->transfer = -1;
+    engine->begun = 1;
+    core->stirred = tile->stirred = 1;
+    if (engine->number == TENSOR) next_group(core, engine);
+    if (engine->number >= MESH_OUT_FIRST) {
+        Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+        link->transfer++;
+        link->waiting++;
+        link->sent = link->written = 0;
+        core->tiles[link->to].awake = 1;
+    }
+    if (engine->number == RING_PRODUCER) {
+        const Columns *op = OP(engine);
+        engine->transfer = core->transfer_count++;
+        core->transfers[engine->transfer] =
+            (Transfer){engine->op, 0, op->rounds, op->destinations, 0, tile->index, 0};
+    }
+}
+
+static void prepare(Core *core, Tile *tile, Engine *engine) {
+    if (engine->fill_cycles > 0) {
+        engine->fill_cycles--;
+        core->stirred = tile->stirred = 1;
+        engine->kind = TRAVERSAL;
+        if (!engine->fill_cycles) wait_is_over(core, tile, engine, TRAVERSAL, core->cycle + 1);
+        return;
+    }
+    if (passes_waits(core, tile, engine)) {
+        begin(core, tile, engine);
+        log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, 0, 0);
+    } else
+        engine->kind = FLAG;
+}
+
+static void proceed(Core *core, Tile *tile, Engine *engine) {
+    if (engine->number == RING_CONSUMER) {
+        engine->open = passes_gates(core, tile, engine, engine->step);
+        engine->taken_now = engine->row = 0;
+    } else if (engine->number == RING_PRODUCER) {
+        Stop *stop = &core->stops[tile->index + 1];
+        engine->reads_now = 0;
+        if (engine->packet && engine->parts == core->chip.ring_parts) {
+            i64 row = engine->step - 1, rows = OP(engine)->rounds, left = OP(engine)->destinations;
+            stop->outgoing = (Packet){core->cycle, engine->transfer, row, left, row == rows - 1};
+            stop->has_outgoing = 1;
+        }
+    } else if (engine->number >= MESH_IN_FIRST && engine->number < MESH_OUT_FIRST && engine->transfer < 0) {
+        Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
+        if (link && !OP(engine)->fill && link->waiting) {
+            link->waiting--;
+            engine->transfer = link->transfer;
+        }
+    }
+}
+
+static void take_up(Core *core, Tile *tile, Engine *engine) {
+    engine->op = fifo_take(core, &engine->buffer);
+    core->bus[tile->index].active = 1;
+    core->bus[tile->index].active_until = core->cycle + 1;
+    tile->stirred = 1;
+    engine->fill_cycles = core->chip.fill_cycles;
+    engine->wait = 0;
+    engine->begun = 0;
+    wait_is_over(core, tile, engine, IDLE, core->cycle);
+}
+
+static void request(Core *core, Tile *tile, Engine *engine) {
+    if (engine->op < 0) {
+        if (fifo_head(&engine->buffer, core->cycle) < 0) return;
+        take_up(core, tile, engine);
+    }
+    if (!engine->begun) prepare(core, tile, engine);
+    if (engine->begun) proceed(core, tile, engine);
+}
+
+static int take(i32 *left) {
+    if (*left <= 0) return 0;
+    --*left;
+    return 1;
+}
+
+/* Why nothing is read: a port, if nothing else held it, or if what made the queue full waits for one. */
+static i32 reason(i32 held, int write_denied) {
+    return !held || (held == FIFO && write_denied) ? PORT : held;
+}
+
+static i32 tensor_holds(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    if (engine->step == op->rounds) return FIFO;
+    if (engine->started) return 0;
+    if (!passes_gates(core, tile, engine, engine->step)) return FLAG;
+    if (engine->step - engine->written >= core->chip.output_fifo_groups) return FIFO;
+    i64 apart = core->pool[op->runs + RUN_COLUMNS * engine->run + 4];
+    return engine->step - apart >= engine->written ? HAZARD : 0;
+}
+
+static void arbitrate_tensor(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    engine->extra_now = engine->reads_now = 0;
+    i32 held = tensor_holds(core, tile, engine);
+    int results = engine->step > engine->written;
+    engine->writes_now = results && take(op->writes_wide ? &tile->wide_left : &tile->write_left);
+    engine->kind = reason(held, results && !engine->writes_now);
+    if (held) return;
+    while (engine->extras_left && take(&tile->wide_left)) {
+        engine->extra_now = engine->started = 1;
+        engine->extras_left--;
+    }
+    if (engine->extras_left || (engine->extra_now && !tile->wide_left)) return;
+    if (tile->read_left && (!op->has_weights || tile->wide_left)) {
+        tile->read_left--;
+        tile->wide_left -= (i32)op->has_weights;
+        engine->reads_now = 1;
+    }
+}
+
+static void advance_tensor(Core *core, Tile *tile, Engine *engine) {
+    if (engine->writes_now) {
+        if (!engine->writes_left) engine->writes_left = writes_of(core, engine, engine->written);
+        if (!--engine->writes_left) rise(core, tile, engine, ++engine->written);
+    }
+    if (engine->reads_now) {
+        engine->started = 1;
+        if (!--engine->issues_left) {
+            engine->step++;
+            next_group(core, engine);
+        }
+    }
+}
+
+static i32 flag_cause(const Core *core, const Engine *engine) {
+    const i64 *gate = core->pool + core->ops[engine->op].gates + 3 * engine->gate;
+    return (i32)(CAUSE_FLAG + gate[1]);
+}
+
+/* In this layer the tile's tensor control spends its cycles on something else from now on. */
+static void spend(Tile *tile, i64 *on, i64 cycle) {
+    if (on == tile->spending) return;
+    if (tile->spending) *tile->spending += cycle - tile->spent_until;
+    tile->spending = on;
+    tile->spent_until = cycle;
+}
+
+static void commit_tensor(Core *core, Tile *tile, Engine *engine) {
+    i64 op = engine->op;
+    if (!engine->begun) {
+        note(tile->mac, core->cycle, engine->kind);
+        note(engine->account, core->cycle, engine->kind);
+        return;
+    }
+    i32 kind = engine->reads_now ? BUSY : engine->kind;
+    i64 *spent = core->spent + (tile->index * core->chip.layers + core->ops[op].layer) * CAUSES;
+    spend(tile, spent + (kind == FLAG ? flag_cause(core, engine) : kind), core->cycle);
+    int any = engine->reads_now || engine->extra_now || engine->writes_now;
+    advance_tensor(core, tile, engine);
+    if (any) core->stirred = tile->stirred = 1;
+    note(tile->mac, core->cycle, kind);
+    note(engine->account, core->cycle, any ? BUSY : engine->kind);
+}
+
+static i32 copy_holds(Core *core, Tile *tile, Engine *engine) {
+    if (engine->step == OP(engine)->rounds) return FIFO;
+    if (engine->reads) return 0;
+    if (!passes_gates(core, tile, engine, engine->step)) return FLAG;
+    return engine->queued == ROW_BUFFERS ? FIFO : 0;
+}
+
+static void arbitrate_copy(Core *core, Tile *tile, Engine *engine) {
+    int gathers = engine->number == NARROW_TO_WIDE;
+    i32 held = copy_holds(core, tile, engine);
+    engine->reads_now = !held && take(gathers ? &tile->read_left : &tile->wide_left);
+    engine->writes_now = engine->queued && take(gathers ? &tile->wide_left : &tile->write_left);
+    engine->kind = reason(held, engine->queued && !engine->writes_now);
+}
+
+static i32 advance_copy(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    if (engine->writes_now && !--engine->writes_left) {
+        engine->queued--;
+        engine->writes_left = op->writes_a_row;
+        rise(core, tile, engine, ++engine->written);
+    }
+    if (engine->reads_now && ++engine->reads == op->reads_a_row) {
+        if (!engine->queued++) engine->writes_left = op->writes_a_row;
+        engine->reads = 0;
+        engine->step++;
+    }
+    return engine->reads_now || engine->writes_now ? BUSY : engine->kind;
+}
+
+static i32 advance_consumer(Core *core, Tile *tile, Engine *engine) {
+    if (engine->row) rise(core, tile, engine, ++engine->step);
+    return engine->taken_now || engine->row ? BUSY : engine->open ? FIFO : FLAG;
+}
+
+static void claim_producer(Core *core, Tile *tile, Engine *engine) {
+    if (engine->op < 0 || !engine->begun || engine->packet) return;
+    engine->kind = passes_gates(core, tile, engine, engine->step) ? PORT : FLAG;
+    engine->reads_now = engine->kind == PORT && take(&tile->wide_left);
+}
+
+static i32 advance_producer(Core *core, Tile *tile, Engine *engine) {
+    if (!engine->packet) {
+        if (!engine->reads_now) return engine->kind;
+        engine->step++;
+        engine->packet = 1;
+        engine->parts = core->chip.ring_parts;
+        return BUSY;
+    }
+    if (core->stops[tile->index + 1].has_outgoing) return CREDIT;
+    if (!--engine->parts) {
+        engine->packet = 0;
+        rise(core, tile, engine, engine->step);
+    }
+    return BUSY;
+}
+
+static i32 mesh_out_holds(Core *core, Tile *tile, Engine *engine, const Link *link) {
+    if (!engine->register_parts && engine->step == OP(engine)->rounds) return CREDIT;
+    if (!engine->register_parts && !passes_gates(core, tile, engine, engine->step)) return FLAG;
+    return link->sent - link->written < core->chip.mesh_room_beats ? 0 : CREDIT;
+}
+
+static void arbitrate_mesh_out(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    engine->kind = mesh_out_holds(core, tile, engine, link);
+    i32 *port = op->reads_wide ? &tile->wide_left : &tile->read_left;
+    engine->reads_now = !engine->kind && (engine->register_parts || take(port));
+    if (engine->reads_now && !engine->register_parts) {
+        engine->register_parts = op->beats_an_access;
+        engine->step++;
+    }
+    if (!engine->kind) engine->kind = PORT;
+}
+
+static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
+    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    if (engine->reads_now) {
+        link->arrivals[(link->head + link->count++) % core->chip.mesh_room_beats] =
+            core->cycle + core->chip.mesh_hop_cycles;
+        link->sent++;
+        engine->register_parts--;
+        core->tiles[link->to].awake = 1;
+    }
+    i32 kind = engine->reads_now ? BUSY : engine->kind;
+    note(link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE);
+    return kind;
+}
+
+static i32 mesh_in_holds(Core *core, Tile *tile, Engine *engine, const Link *link) {
+    if (OP(engine)->fill) {
+        if (engine->fills) return 0;
+        return passes_gates(core, tile, engine, engine->fill_step) ? FIFO : FLAG;
+    }
+    if (!engine->register_parts && !passes_gates(core, tile, engine, engine->step)) return FLAG;
+    int here = link && engine->transfer == link->transfer && link->count && link->arrivals[link->head] <= core->cycle;
+    return here ? 0 : FIFO;
+}
+
+static int may_make(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    if (!op->fill || engine->fill_step == op->rounds || engine->fills == FILL_WORDS) return 0;
+    return engine->made > 0 || passes_gates(core, tile, engine, engine->fill_step);
+}
+
+static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
+    Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
+    i32 held = mesh_in_holds(core, tile, engine, link);
+    engine->makes_now = may_make(core, tile, engine);
+    int completes = engine->register_parts == OP(engine)->parts_an_access - 1;
+    i32 *port = core->chip.mesh_to_wide ? &tile->wide_left : &tile->write_left;
+    engine->writes_now = !held && (!completes || take(port));
+    engine->kind = held ? held : PORT;
+}
+
+static void write_mesh_in(Core *core, Tile *tile, Engine *engine) {
+    const Columns *op = OP(engine);
+    Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
+    if (op->fill)
+        engine->fills--;
+    else {
+        link->head = (link->head + 1) % core->chip.mesh_room_beats;
+        link->count--;
+        link->written++;
+        core->tiles[tile->links[engine->number - MESH_IN_FIRST].to].poked = 1;
+    }
+    if (++engine->register_parts == op->parts_an_access) {
+        engine->register_parts = 0;
+        rise(core, tile, engine, ++engine->step);
+    }
+}
+
+static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
+    if (engine->writes_now) write_mesh_in(core, tile, engine);
+    if (engine->makes_now) {
+        engine->fills++;
+        if (++engine->made == OP(engine)->words_an_access) {
+            engine->made = 0;
+            engine->fill_step++;
+        }
+    }
+    return engine->writes_now || engine->makes_now ? BUSY : engine->kind;
+}
+
+static void arbitrate_engine(Core *core, Tile *tile, Engine *engine) {
+    if (engine->op < 0 || !engine->begun) return;
+    if (engine->number == TENSOR)
+        arbitrate_tensor(core, tile, engine);
+    else if (engine->number < MESH_IN_FIRST)
+        arbitrate_copy(core, tile, engine);
+    else if (engine->number < MESH_OUT_FIRST)
+        arbitrate_mesh_in(core, tile, engine);
+    else
+        arbitrate_mesh_out(core, tile, engine);
+}
+
+static i32 advance(Core *core, Tile *tile, Engine *engine) {
+    if (engine->number == RING_CONSUMER) return advance_consumer(core, tile, engine);
+    if (engine->number == RING_PRODUCER) return advance_producer(core, tile, engine);
+    if (engine->number < MESH_IN_FIRST) return advance_copy(core, tile, engine);
+    if (engine->number < MESH_OUT_FIRST) return advance_mesh_in(core, tile, engine);
+    return advance_mesh_out(core, tile, engine);
+}
+
+static int is_through(const Core *core, const Engine *engine) {
+    i64 rounds = OP(engine)->rounds;
+    if (engine->number == TENSOR) return engine->written == rounds;
+    if (engine->number == RING_PRODUCER) return !engine->packet && engine->step == rounds;
+    if (engine->number == RING_CONSUMER) return engine->step == rounds;
+    if (engine->number < MESH_IN_FIRST) return engine->written == rounds;
+    return engine->number < MESH_OUT_FIRST && engine->step == rounds; /* of mesh out not known yet */
+}
+
+static void retire(Core *core, Tile *tile, Engine *engine) {
+    note(engine->account, core->cycle + 1, IDLE);
+    if (engine->number == TENSOR) {
+        note(tile->mac, core->cycle + 1, IDLE);
+        tile->tensor_end = core->cycle + 1;
+        spend(tile, NULL, core->cycle + 1);
+    }
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, 1, 0);
+    engine->op = -1;
+    engine->begun = 0;
+    if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);
+    core->stirred = tile->stirred = 1;
+    core->bus[tile->index].active = 1;
+    core->bus[tile->index].active_until = core->cycle + 1;
+}
+
+static void commit_engine(Core *core, Tile *tile, Engine *engine) {
+    if (engine->op < 0) return;
+    if (engine->number == TENSOR)
+        commit_tensor(core, tile, engine);
+    else {
+        i32 kind = engine->begun ? advance(core, tile, engine) : engine->kind;
+        if (engine->begun && kind == BUSY) core->stirred = tile->stirred = 1;
+        note(engine->account, core->cycle, kind);
+    }
+    if (engine->begun && is_through(core, engine)) retire(core, tile, engine);
+}
+
+/* What a neighbour has written in this cycle of what the tile sent. */
+static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
+    if (engine->op < 0 || !engine->begun) return;
+    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    i64 beats = OP(engine)->beats_an_access;
+    if (link->written > engine->seen && link->written % beats == 0) rise(core, tile, engine, link->written / beats);
+    engine->seen = link->written;
+    if (engine->register_parts || engine->step < OP(engine)->rounds || link->written < link->sent) return;
+    retire(core, tile, engine);
+    note(link->account, core->cycle + 1, IDLE);
+}

@@ -1,0 +1,192 @@
+/* The host's links, infeed, outfeed and the classifier. */
+
+static i32 live_host_infeed(Core *core) {
+    Thread *thread = &core->host_infeed;
+    for (;;) {
+        if (thread->state == CARRIES) {
+            if (core->cycle < thread->until) return BUSY;
+            fifo_put(core, &core->host_queue, 0, core->chip.host_latency_cycles);
+            thread->state = RESTS;
+        }
+        if (core->host_sent == core->host_rows) return IDLE;
+        if (!fifo_room(&core->host_queue, core->cycle)) return FIFO;
+        fifo_reserve(core, &core->host_queue);
+        core->host_sent++;
+        thread->until = core->cycle + core->chip.host_row_cycles;
+        thread->state = CARRIES;
+    }
+}
+
+/* What thread->state says of an infeed, or the classifier, beyond RESTS. */
+enum { TURNS = FORWARDS, READS = CARRIES, SENDS = 4, ENTERS, REPLIES };
+
+static void send_row(Core *core, Thread *thread, i64 node, i64 rows, i64 destinations) {
+    core->stops[node].outgoing =
+        (Packet){core->cycle, thread->transfer, thread->row, destinations, thread->row == rows - 1};
+    core->stops[node].has_outgoing = 1;
+}
+
+static void new_transfer(Core *core, Thread *thread, i64 shift, i64 rows, i64 destinations, i64 sender) {
+    thread->transfer = core->transfer_count++;
+    thread->row = 0;
+    core->transfers[thread->transfer] = (Transfer){thread->op, shift, rows, destinations, 0, sender, 0};
+}
+
+static void begin_infeed(Core *core) {
+    Thread *thread = &core->infeed;
+    const Columns *op = &core->ops[thread->op];
+    if (thread->row == op->rounds) {
+        thread->transfers_done++;
+        thread->row = 0;
+    }
+    if (thread->transfers_done == op->transfers) {
+        log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, 1, 0);
+        thread->state = RESTS;
+        thread->op = -1;
+        core->stirred = 1;
+        return;
+    }
+    if (!thread->row) new_transfer(core, thread, thread->transfers_done, op->rounds, op->destinations, -1);
+    thread->until = core->cycle + core->chip.data_row_cycles;
+    thread->state = READS;
+}
+
+/* Whether the next row is there; else what is waited for. */
+static i32 awaits_row(Core *core, const Columns *op) {
+    if (op->source == SOURCE_DATA) return core->cycle < core->infeed.until ? BUSY : 0;
+    Fifo *queue = op->source == SOURCE_HOST ? &core->host_queue : &core->forwarded;
+    if (fifo_head(queue, core->cycle) < 0) return op->source == SOURCE_HOST ? HOST : FIFO;
+    fifo_take(core, queue);
+    return 0;
+}
+
+static i32 live_infeed(Core *core) {
+    Thread *thread = &core->infeed;
+    for (;;) {
+        const Columns *op = thread->op < 0 ? NULL : &core->ops[thread->op];
+        i32 kind;
+        switch (thread->state) {
+        case RESTS:
+            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
+            thread->op = fifo_take(core, &thread->buffer);
+            thread->transfers_done = thread->row = 0;
+            thread->state = TURNS;
+            break;
+        case TURNS:
+            if (core->passed < op->turn) return FLAG;
+            begin_infeed(core);
+            break;
+        case READS:
+            if ((kind = awaits_row(core, op))) return kind;
+            send_row(core, thread, 0, op->rounds, op->destinations);
+            thread->state = SENDS;
+            break;
+        case SENDS:
+            if (core->stops[0].has_outgoing) return CREDIT;
+            thread->until = core->cycle + core->chip.ring_parts - 1;
+            thread->state = ENTERS;
+            break;
+        default:
+            if (core->cycle < thread->until) return BUSY;
+            thread->row++;
+            begin_infeed(core);
+        }
+    }
+}
+
+static void next_row_of_outfeed(Core *core) {
+    Thread *thread = &core->outfeed;
+    const Columns *op = &core->ops[thread->op];
+    i64 rows = op->rounds * (op->kind == INFEED_OP ? op->transfers : 1);
+    core->stirred = 1;
+    if (thread->row < rows) {
+        thread->posted = 1;
+        thread->got = 0;
+        thread->state = READS;
+        return;
+    }
+    core->through++;
+    log_row(&core->events, core->cycle, -1, thread->op, OUTFEED_UNIT, 1, 0);
+    thread->state = RESTS;
+    thread->op = -1;
+}
+
+static i32 live_outfeed(Core *core) {
+    Thread *thread = &core->outfeed;
+    for (;;) switch (thread->state) {
+        case RESTS:
+            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
+            thread->op = fifo_take(core, &thread->buffer);
+            thread->row = 0;
+            next_row_of_outfeed(core);
+            break;
+        case READS:
+            if (!thread->got) return FIFO;
+            thread->until = core->cycle + core->chip.host_row_cycles;
+            thread->state = core->ops[thread->op].kind == OUTFEED_OP ? SENDS : ENTERS;
+            break;
+        case SENDS:
+            if (core->cycle < thread->until) {
+                note(core->host_outfeed, core->cycle, BUSY);
+                return BUSY;
+            }
+            note(core->host_outfeed, core->cycle, IDLE);
+            core->received++;
+            core->arrivals[core->ops[thread->op].output] = core->last_arrival =
+                core->cycle + core->chip.host_latency_cycles;
+            thread->row++;
+            next_row_of_outfeed(core);
+            break;
+        default:
+            if (!fifo_room(&core->forwarded, core->cycle)) return FIFO;
+            fifo_reserve(core, &core->forwarded);
+            fifo_put(core, &core->forwarded, 0, 0);
+            thread->row++;
+            next_row_of_outfeed(core);
+        }
+}
+
+static i32 live_classifier(Core *core) {
+    Thread *thread = &core->classifier;
+    i64 node = core->chip.tiles + 1;
+    for (;;) {
+        const Columns *op = thread->op < 0 ? NULL : &core->ops[thread->op];
+        switch (thread->state) {
+        case RESTS:
+            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
+            thread->op = fifo_take(core, &thread->buffer);
+            wake_bus(core, core->chip.tiles);
+            thread->row = thread->got = 0;
+            thread->state = READS;
+            break;
+        case READS:
+            if (thread->got) thread->row++;
+            thread->got = 0;
+            thread->posted = thread->row < op->rounds;
+            if (thread->posted) return FIFO;
+            thread->until = core->cycle + op->classify_cycles;
+            thread->state = TURNS;
+            break;
+        case TURNS:
+            if (core->cycle < thread->until) return BUSY;
+            new_transfer(core, thread, 0, op->reply_rows, 1, core->chip.tiles);
+            log_row(&core->events, core->cycle, -1, thread->op, CLASSIFIER_UNIT, 1, thread->transfer);
+            thread->state = REPLIES;
+            break;
+        case REPLIES:
+            send_row(core, thread, node, op->reply_rows, 1);
+            thread->state = SENDS;
+            break;
+        case SENDS:
+            if (core->stops[node].has_outgoing) return CREDIT;
+            thread->until = core->cycle + core->chip.ring_parts - 1;
+            thread->state = ENTERS;
+            break;
+        default:
+            if (core->cycle < thread->until) return BUSY;
+            core->stirred = 1;
+            thread->state = ++thread->row < op->reply_rows ? REPLIES : RESTS;
+            if (thread->state == RESTS) thread->op = -1;
+        }
+    }
+}

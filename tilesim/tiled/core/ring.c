@@ -1,0 +1,158 @@
+/* The data ring: packets of one wide row pass from stop to stop. */
+
+static void ask_tile(Core *core, Tile *tile);
+
+static int is_for(const Core *core, const Packet *packet, i64 node) {
+    const Transfer *transfer = &core->transfers[packet->transfer];
+    return has_bit(core, core->ops[transfer->op].to, node - 1 - transfer->shift);
+}
+
+/* Whether the node takes a packet in this cycle. */
+static int is_ready(Core *core, i64 node) {
+    i64 tiles = core->chip.tiles;
+    if (node == 0) return 0;
+    if (node > tiles) return node == tiles + 1 ? core->classifier.posted : core->outfeed.posted;
+    Tile *tile = &core->tiles[node - 1];
+    Engine *consumer = &tile->engines[RING_CONSUMER];
+    if (consumer->op < 0 && !consumer->buffer.count) return 0;
+    ask_tile(core, tile);
+    return consumer->op >= 0 && consumer->begun && consumer->open;
+}
+
+/* The rows that an instruction takes, as far as they follow one another in a transfer. */
+static void deliver_row(Core *core, i64 node, i64 op, i64 place, const Packet *packet) {
+    Log *log = &core->deliveries;
+    if (log->count) {
+        i64 *last = log->data + log->count - LOG_COLUMNS;
+        int same = last[0] == node && last[1] == op && last[3] == packet->transfer;
+        if (same && last[2] + last[5] == place && last[4] + last[5] == packet->row) {
+            last[5]++;
+            return;
+        }
+    }
+    log_row(log, node, op, place, packet->transfer, packet->row, 1);
+}
+
+static void accept_thread(Core *core, Thread *thread, i64 node, const Packet *packet, int last) {
+    thread->acted = 1;
+    if (!last) return;
+    deliver_row(core, node, thread->op, thread->row, packet);
+    thread->got = 1;
+    thread->posted = 0;
+}
+
+static void accept(Core *core, i64 node, const Packet *packet, int last) {
+    core->stirred = 1;
+    if (node > core->chip.tiles) {
+        accept_thread(core, node == core->chip.tiles + 1 ? &core->classifier : &core->outfeed, node, packet, last);
+        return;
+    }
+    Tile *tile = &core->tiles[node - 1];
+    Engine *consumer = &tile->engines[RING_CONSUMER];
+    ask_tile(core, tile);
+    consumer->taken_now = 1;
+    if (!last) return;
+    deliver_row(core, node, consumer->op, consumer->step, packet);
+    consumer->row = 1;
+    tile->wide_left--;
+}
+
+static void hear_tail(Core *core, i64 node) {
+    if (node == 0)
+        core->passing++;
+    else if (node <= core->chip.tiles) {
+        Tile *tile = &core->tiles[node - 1];
+        raise_flag(tile, FLAG_ORDINAL, 1);
+        tile->poked = 1;
+    }
+}
+
+static Stop *following(Core *core, const Stop *stop) {
+    i64 stops = core->chip.tiles + 3;
+    return &core->stops[stop->node + 1 < stops ? stop->node + 1 : 0];
+}
+
+static void pass(Core *core, Stop *stop, Packet packet, i64 left, int own, int taken) {
+    i64 *passage = core->passages + 3 * core->passage_count++;
+    passage[0] = stop->node;
+    passage[1] = packet.transfer;
+    passage[2] = packet.tail;
+    core->stirred = 1;
+    stop->passing[stop->passings++] = (Passing){packet, core->chip.ring_parts, own, taken, left > 0};
+    if (left) {
+        Stop *next = following(core, stop);
+        i64 places = core->chip.ring_hop_cycles + 1;
+        stop->credits--;
+        packet.left = left;
+        packet.at = core->cycle + core->chip.ring_hop_cycles;
+        next->waiting[(next->head + next->count++) % places] = packet;
+    } else
+        core->transfers[packet.transfer].afloat--;
+}
+
+/* Begin to take and forward what stands first, if that can be; what becomes of the link. */
+static i32 pass_on(Core *core, Stop *stop) {
+    i32 link = IDLE, foreign = 0;
+    for (int k = 0; k < stop->passings; k++) {
+        if (stop->passing[k].forwarded) link = BUSY;
+        foreign |= !stop->passing[k].own;
+    }
+    if (foreign || !stop->count || stop->waiting[stop->head].at > core->cycle) return link;
+    Packet packet = stop->waiting[stop->head];
+    int taken = is_for(core, &packet, stop->node);
+    i64 left = packet.left - taken;
+    if (taken && !is_ready(core, stop->node)) return link;
+    if (left && (link == BUSY || !stop->credits)) return link == BUSY ? link : CREDIT;
+    stop->head = (stop->head + 1) % (core->chip.ring_hop_cycles + 1);
+    stop->count--;
+    pass(core, stop, packet, left, 0, taken);
+    return left ? BUSY : link;
+}
+
+static i32 send_own(Core *core, Stop *stop) {
+    if (!stop->credits) return CREDIT;
+    Transfer *transfer = &core->transfers[stop->outgoing.transfer];
+    stop->has_outgoing = 0;
+    transfer->afloat++;
+    transfer->sent = stop->outgoing.tail;
+    pass(core, stop, stop->outgoing, stop->outgoing.left, 1, 0);
+    return BUSY;
+}
+
+/* Let one more part of a packet go where it goes. */
+static void pass_part(Core *core, Stop *stop, Stop *upstream, Passing *passing) {
+    int last = !--passing->parts;
+    core->stirred = 1;
+    if (passing->taken) accept(core, stop->node, &passing->packet, last);
+    if (last && !passing->own) upstream->returned++;
+    if (last && passing->packet.tail) hear_tail(core, stop->node);
+}
+
+static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
+    if (!stop->count && !stop->has_outgoing && !stop->passings) {
+        note(stop->account, core->cycle, IDLE);
+        return;
+    }
+    i32 kind = pass_on(core, stop);
+    if (stop->has_outgoing && kind != BUSY) kind = send_own(core, stop);
+    int kept = 0;
+    for (int k = 0; k < stop->passings; k++) {
+        pass_part(core, stop, upstream, &stop->passing[k]);
+        if (stop->passing[k].parts) stop->passing[kept++] = stop->passing[k];
+    }
+    stop->passings = kept;
+    note(stop->account, core->cycle, kind);
+}
+
+/* Transfers meet if at some stop a packet of one lies between the first and the last of another. */
+static void judge_passages(Core *core) {
+    for (i64 k = 0; k < core->passage_count; k++) {
+        const i64 *passage = core->passages + 3 * k;
+        Stop *stop = &core->stops[passage[0]];
+        const Transfer *other = stop->open < 0 ? NULL : &core->transfers[stop->open];
+        int over = !other || stop->open == passage[1] || (other->sent && !other->afloat);
+        if (!over) core->collided = 1;
+        stop->open = passage[2] ? -1 : passage[1];
+    }
+    core->passage_count = 0;
+}

@@ -1,0 +1,110 @@
+"""What the core makes of a program's tables: when everything happens, and what each unit's cycles are."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, KINDS, LOG_COLUMNS, OUTCOMES, READOUTS
+from tilesim.tiled.flat.tables import tables_of
+from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.topology import Topology
+
+Numbers = NDArray[np.int64]
+LATEST = 1 << 40
+"""The last cycle to which a run may come."""
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
+    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, ``events`` its beginnings
+    and retirements: cycle, tile (-1: none), instruction (in the order of load and run), engine, whether it is over.
+    """
+
+    outcome: str
+    cycles: int = 0
+    load_cycles: int = 0
+    units: Mapping[str, Mapping[str, int]] | None = None
+    events: Numbers | None = None
+
+
+def timed(program: Program, path: Path | None = None) -> Timing:
+    """Load and run a sound, covered program; ``path``: another library than the usual one."""
+    core, tables = _loaded(library() if path is None else path), tables_of(program)
+    arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
+    state = core.core_new(*(array.ctypes.data for array in arrays))
+    try:
+        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]))
+    finally:
+        core.core_free(state)
+
+
+def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int) -> Timing:
+    loads, all_ops = len(program.load), len(program.load) + len(program.run)
+    rows_in, rows_out = (sum(tensor.rows for tensor in tensors) for tensors in (program.inputs, program.outputs))
+    ends = np.zeros(2, np.int64)
+    outcome = OUTCOMES[core.core_run(state, 0, loads, 0, 0, LATEST, ends.ctypes.data)]
+    load_cycles = int(ends[1])
+    if outcome == "ended":
+        outcome = OUTCOMES[core.core_run(state, loads, all_ops, rows_in, rows_out, LATEST, ends.ctypes.data)]
+    if outcome != "ended":
+        return Timing(outcome)
+    start, end = ends.tolist()
+    cycles = np.zeros((accounts, len(KINDS)), np.int64)
+    core.core_accounts(state, end, cycles.ctypes.data)
+    events = _read(core, state, "events").reshape(-1, LOG_COLUMNS)[:, :5]
+    events[:, 0] -= start
+    return Timing(outcome, end - start, load_cycles, _units(program.topology, cycles), events)
+
+
+def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
+    place = ctypes.POINTER(ctypes.c_int64)()
+    count = core.core_read(state, READOUTS.index(what), ctypes.byref(place))
+    return np.ctypeslib.as_array(place, (count,)).copy() if count else np.empty(0, np.int64)
+
+
+def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
+    """By track, as far as they are not 0."""
+    found = {}
+    for track, row in zip(_tracks(topology), cycles.tolist(), strict=True):
+        named = {k if k in ("idle", "busy") else f"stall:{k}": n for k, n in zip(KINDS, row, strict=True) if n}
+        if track:
+            found[track] = named
+    return found
+
+
+def _tracks(topology: Topology) -> list[str]:
+    """The tracks in the order of the core's accounts; empty where the chip has no such unit."""
+    tracks = []
+    for tile in range(topology.tiles):
+        there = [side for side in Side if neighbour(topology.grid, tile, side) is not None]
+        absent = {f"mesh_out_{side}" for side in Side if side not in there}
+        tracks += ["" if engine in absent else f"chip.tile{tile}.{engine}" for engine in Engine]
+        tracks += [f"chip.tile{tile}.mac_array"]
+        tracks += [f"chip.mesh.tile{tile}.{side}" if side in there else "" for side in Side]
+    assert len(tracks) == topology.tiles * ACCOUNTS_A_TILE
+    tracks += [f"chip.ring.link{node}" for node in range(topology.ring_links)]
+    tracks += [f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops)]
+    names = ("host.infeed", "host.outfeed", "infeed", "outfeed", "classifier", "controller")
+    return [*tracks, *(f"chip.{name}" for name in names)]
+
+
+@lru_cache(maxsize=4)
+def _loaded(path: Path) -> ctypes.CDLL:
+    core = ctypes.CDLL(str(path))
+    number, place = ctypes.c_int64, ctypes.c_void_p
+    core.core_new.argtypes, core.core_new.restype = [place] * 4, place
+    core.core_run.argtypes, core.core_run.restype = [place, number, number, number, number, number, place], number
+    core.core_read.argtypes, core.core_read.restype = [place, number, place], number
+    core.core_accounts.argtypes, core.core_accounts.restype = [place, number, place], None
+    core.core_free.argtypes, core.core_free.restype = [place], None
+    return core

@@ -1,0 +1,43 @@
+"""What the timing core does not cover, by name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
+from tilesim.tiled.isa.model.program import Program
+
+HOST_KEYS = (
+    "to_chip_bytes_per_second",
+    "from_chip_bytes_per_second",
+    "request_ns",
+    "sends_instructions",
+    "sends_parameters",
+)
+"""What a link of the host may have that the core does not know."""
+
+
+def uncovered(program: Program) -> list[str]:
+    """Why the core can't time a program, one sentence each; empty if it can."""
+    return [*_of_chip(program), *_of_instructions(program)]
+
+
+def _of_chip(program: Program) -> Iterator[str]:
+    ring, host = program.topology.ring, program.topology.host
+    if ring.no_consumer != "stall":
+        yield f"ring.no_consumer must be stall for the compiled engine, not {ring.no_consumer}"
+    if ring.queue != "split":
+        yield f"ring.queue must be split for the compiled engine, not {ring.queue}"
+    for key in HOST_KEYS:
+        if value := getattr(host, key):
+            yield f"host.{key} must be {str(type(value)()).lower()} for the compiled engine, not {str(value).lower()}"
+
+
+def _of_instructions(program: Program) -> Iterator[str]:
+    if len(program.requests) > 1:
+        yield f"requests must be one inference for the compiled engine, not {len(program.requests)}"
+    for op in (*program.load, *program.run):
+        if isinstance(op, Broadcast):
+            yield f"{op.label}: a tile's own broadcast is not covered by the compiled engine"
+        if isinstance(op, RingConsume) and op.filter is not None:
+            yield f"{op.label}: a byte filter is not covered by the compiled engine"

@@ -1,0 +1,214 @@
+"""The row of numbers that each instruction becomes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from functools import singledispatchmethod
+from itertools import pairwise
+from math import ceil
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.arithmetic.classify import elements_made
+from tilesim.tiled.flat.columns import OPS, SOURCES
+from tilesim.tiled.isa.model.accesses import words_per_access
+from tilesim.tiled.isa.model.fields import Engine, Flag
+from tilesim.tiled.isa.model.instructions import (
+    WORD_BYTES,
+    Classify,
+    Infeed,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    Outfeed,
+    Record,
+    RingConsume,
+    RingProduce,
+    ScalarFence,
+    TensorOp,
+    TileFence,
+    WideToNarrow,
+    counted_nest,
+    header_of,
+    raised_flag,
+)
+from tilesim.tiled.isa.model.loops import completions, gates, iterations
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.ttu import TraversalForm
+
+Row = dict[str, int]
+ENGINES = {engine: k for k, engine in enumerate(Engine)}
+FLAGS = {flag: k for k, flag in enumerate(Flag)}
+KINDS = {op: k for k, op in enumerate(OPS)}
+
+
+class RowMaker:
+    """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
+
+    def __init__(self, topology: Topology) -> None:
+        self.bitmap_words = ceil((topology.tiles + 3) / 64)
+        self._topology = topology
+        self._memories = TileMemories("tables", topology, 1)
+        self._decoder = Decoder(TraversalForm(topology.tile))
+        self._pool: list[int] = []
+        self._lists: dict[tuple[int, ...], int] = {}
+        self._bitmaps: dict[int, int] = {}
+        self._announced = 0
+
+    def pool(self) -> NDArray[np.int64]:
+        """What the rows' lists hold."""
+        return np.array(self._pool or [0], np.int64)
+
+    def bitmaps(self) -> NDArray[np.uint64]:
+        """The bitmaps, so many words each."""
+        parts = [bitmap >> 64 * k & (1 << 64) - 1 for bitmap in self._bitmaps for k in range(self.bitmap_words)]
+        return np.array(parts or [0], np.uint64)
+
+    def row(self, op: Any, first: bool) -> Row:
+        """``op`` as numbers; ``first``: it begins a section."""
+        self._announced = 0 if first else self._announced
+        words = op.words - (self._announced > 0)
+        self._announced = op.parts if isinstance(op, Record) else max(self._announced - 1, 0)
+        header = header_of(op, self._topology.tiles)
+        return {
+            "kind": KINDS["work"],
+            "words": ceil(words * WORD_BYTES / self._topology.instruction_bus.width_bytes),
+            "header": self._bitmap(header),
+            "last_stop": header.bit_length() - 1,
+            "layer": op.layer + 1,
+            **self._of(op),
+        }
+
+    def _list(self, numbers: Iterable[int]) -> int:
+        content = tuple(numbers)
+        if content not in self._lists:
+            self._lists[content] = len(self._pool)
+            self._pool.extend(content)
+        return self._lists[content]
+
+    def _bitmap(self, bitmap: int) -> int:
+        return self._bitmaps.setdefault(bitmap, len(self._bitmaps) * self.bitmap_words)
+
+    @singledispatchmethod
+    def _of(self, op: Any) -> Mapping[str, int]:
+        raise AssertionError(f"{op.label}: no row for a {op.mnemonic}")
+
+    @_of.register
+    def _(self, op: TensorOp) -> Row:
+        decoded = self._decoder.tensorop(op, self._memories)
+        nest, count = decoded.operands.group_nest, decoded.operands.count
+        every = op.produce in (*op.reduce, op.nest.loops[-1].name)
+        produce = range(1, count + 1) if every else completions(nest, op.produce)
+        return {
+            **self._flags(op, gates(nest, op.wait), produce),
+            "rounds": count,
+            "runs": self._list(decoded.costs.runs.reshape(-1).tolist()),
+            "has_weights": op.weights is not None,
+            "writes_wide": op.sums_out is not None,
+        }
+
+    @_of.register
+    def _(self, op: RingConsume) -> Row:
+        return self._counted(op)
+
+    @_of.register
+    def _(self, op: RingProduce) -> Row:
+        return {**self._counted(op), "to": self._bitmap(op.to), "destinations": op.to.bit_count()}
+
+    @_of.register(NarrowToWide)
+    @_of.register(WideToNarrow)
+    def _(self, op: Any) -> Row:
+        words = self._memories.row_bytes // self._memories.word_bytes
+        gathers = isinstance(op, NarrowToWide)
+        return {
+            **self._counted(op),
+            "reads_a_row": words if gathers else 1,
+            "writes_a_row": 1 if gathers else words,
+        }
+
+    @_of.register
+    def _(self, op: MeshIn) -> Row:
+        words = words_per_access(op, self._topology)
+        fills = op.fill is not None
+        parts = words if fills else words * self._topology.mesh_beats
+        return {**self._counted(op), "fill": fills, "words_an_access": words, "parts_an_access": parts}
+
+    @_of.register
+    def _(self, op: MeshOut) -> Row:
+        beats = words_per_access(op, self._topology) * self._topology.mesh_beats
+        return {**self._counted(op), "beats_an_access": beats, "reads_wide": op.memory == "wide"}
+
+    @_of.register
+    def _(self, op: TileFence) -> Row:
+        idle = sum(1 << ENGINES[engine] for engine in set(op.idle))
+        reset = sum(1 << FLAGS[flag] for flag in set(op.reset))
+        return {"kind": KINDS["fence"], "idle": idle, "reset": reset, "increment": op.increment}
+
+    @_of.register
+    def _(self, op: Record) -> Row:
+        del op
+        return {"kind": KINDS["record"]}
+
+    @_of.register
+    def _(self, op: Classify) -> Row:
+        times = op.scaling[0] if op.function.startswith("top_k") else 1
+        row_bytes = self._topology.wide_memory.row_bytes
+        return {
+            "kind": KINDS["classify"],
+            "rounds": op.rows,
+            "classify_cycles": times * op.elements * self._topology.classifier.cycles_per_element,
+            "reply_rows": ceil(reply_bytes(op) / row_bytes),
+            "to": self._bitmap(1 << self._topology.tiles + 1),
+        }
+
+    @_of.register
+    def _(self, op: Infeed) -> Row:
+        return {
+            "kind": KINDS["infeed"],
+            "rounds": op.rows,
+            "source": SOURCES.index(op.source),
+            "transfers": op.transfers,
+            "turn": op.turn,
+            "to": self._bitmap(op.to),
+            "destinations": op.to.bit_count(),
+        }
+
+    @_of.register
+    def _(self, op: Outfeed) -> Row:
+        return {"kind": KINDS["outfeed"], "rounds": op.rows, "output": op.output}
+
+    @_of.register
+    def _(self, op: ScalarFence) -> Row:
+        return {"kind": KINDS["scalar_fence"], "count": op.count, "idle": len(op.idle)}
+
+    def _counted(self, op: Any) -> Row:
+        nest = counted_nest(op)
+        return {**self._flags(op, gates(nest, op.wait), completions(nest, op.produce)), "rounds": iterations(nest)}
+
+    def _flags(self, op: Any, held: Iterable[Any], produce: Iterable[int]) -> Row:
+        waits = [(FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
+        at = [(gate.group, FLAGS[gate.flag], gate.expected) for gate in held]
+        rises = [*produce]
+        period = rises[0] if rises and all(b - a == rises[0] for a, b in pairwise(rises)) else 0
+        return {
+            "engine": ENGINES[op.engine],
+            "flag": FLAGS[raised_flag(op)],
+            "waits": self._list(number for wait in waits for number in wait),
+            "wait_count": len(waits),
+            "gates": self._list(number for gate in at for number in gate),
+            "gate_count": len(at),
+            "rises": 0 if period else self._list(rises),
+            "rise_count": 0 if period else len(rises),
+            "rise_period": period,
+        }
+
+
+def reply_bytes(op: Classify) -> int:
+    """What the classifier makes."""
+    made = elements_made(op.function, op.elements, op.scaling)
+    places = op.function in ("argmax", "top_k_indices")
+    return made * (4 if places else op.output_type.bytes)

@@ -1,0 +1,82 @@
+"""A program's instructions as rows of numbers, with a pool and bitmaps for what has no fixed length."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS
+from tilesim.tiled.flat.rows import RowMaker
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, RingProduce
+from tilesim.tiled.isa.model.program import Program
+
+Numbers = NDArray[np.int64]
+QUEUED_ROWS = 8
+"""Rows that may wait at the controller beside those in data memory and on their way."""
+
+
+@dataclass(frozen=True)
+class Tables:
+    """What the core knows of a program and its chip: ``ops`` has a row an instruction, those of the load section first,
+    ``chip`` the numbers of :data:`~tilesim.tiled.flat.columns.CHIP`.
+    """
+
+    ops: Numbers
+    pool: Numbers
+    bitmaps: NDArray[np.uint64]
+    chip: Numbers
+
+
+def tables_of(program: Program) -> Tables:
+    """The tables of a sound program that is covered."""
+    maker = RowMaker(program.topology)
+    rows = [maker.row(op, first=not k) for section in _sections(program) for k, op in enumerate(section)]
+    ops = np.array([[row.get(name, 0) for name in COLUMNS] for row in rows], np.int64).reshape(-1, len(COLUMNS))
+    chip = np.array([_chip(program, maker.bitmap_words)[name] for name in CHIP], np.int64)
+    return Tables(ops, maker.pool(), maker.bitmaps(), chip)
+
+
+def _sections(program: Program) -> Sequence[Sequence[object]]:
+    return program.load, program.run
+
+
+def _chip(program: Program, bitmap_words: int) -> dict[str, int]:
+    chip, row = program.topology, program.topology.wide_memory.row_bytes
+    row_cycles = ceil(row / chip.host.bytes_per_cycle)
+    parameters = max((segment.address + segment.data.size for segment in program.data), default=0)
+    spare_rows = (chip.data_memory.size_bytes - parameters) // row
+    return {
+        "tiles": chip.tiles,
+        "columns": chip.grid.columns,
+        "bitmap_words": bitmap_words,
+        "layers": len(program.layers) + 1,
+        "accounts": chip.tiles * ACCOUNTS_A_TILE + chip.ring_links + chip.instruction_bus_stops + 6,
+        "buffer_depth": chip.instruction_bus.buffer_depth,
+        "bus_hop_cycles": chip.instruction_bus.hop_cycles,
+        "ring_hop_cycles": chip.ring.hop_cycles,
+        "ring_parts": chip.ring_row_cycles,
+        "mesh_hop_cycles": chip.mesh.hop_cycles,
+        "mesh_room_beats": chip.mesh.credits * chip.mesh_beats,
+        "mesh_to_wide": chip.mesh.destination == "wide",
+        "output_fifo_groups": chip.tile.output_fifo_groups,
+        "wide_ports": chip.wide_memory.ports,
+        "fill_cycles": chip.tile.multiplier_cycles if chip.tile.traversal == "multiplier" else 0,
+        "strict_compare": chip.tile.strict_compare,
+        "host_row_cycles": row_cycles,
+        "host_latency_cycles": chip.host.latency_cycles,
+        "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // row_cycles + spare_rows,
+        "host_rows": sum(tensor.rows for tensor in program.inputs),
+        "data_row_cycles": ceil(row / chip.data_memory.bytes_per_cycle),
+        "outputs": len(program.outputs),
+        "transfers": sum(_transfers(op) for op in (*program.load, *program.run)),
+    }
+
+
+def _transfers(op: object) -> int:
+    if isinstance(op, RingProduce):
+        return op.tiles.bit_count()
+    return op.transfers if isinstance(op, Infeed) else int(isinstance(op, Classify))
