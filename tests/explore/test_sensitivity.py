@@ -51,10 +51,10 @@ def test_switches_are_switched_and_words_give_way_to_the_others() -> None:
     found = of("edge-4x4")
     assert found["tile.strict_compare"].values == (True,)
     assert found["ring.queue"].values == ("shared",)
-    assert found["partition"].values == ("channel", "auto", "mixed")
+    assert found["partition"].values == ("spatial", "channel", "auto")
     assert found["cache"].values == (False,)
     other = of("edge-4x4", options=PointOptions("auto", cache=False))
-    assert other["partition"].values == ("spatial", "channel", "mixed")
+    assert other["partition"].values == ("spatial", "channel", "auto")
     assert other["cache"].values == (True,)
 
 

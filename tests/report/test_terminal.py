@@ -204,7 +204,7 @@ def words(asked: str, *choices: str, **candidates: int) -> str:
     return partition_words(statistics)
 
 
-@pytest.mark.parametrize("asked", ["", "spatial"])
+@pytest.mark.parametrize("asked", ["", "mixed"])
 def test_vectors_are_spread_by_outputs_without_asking(asked: str) -> None:
     assert words(asked, "spatial", "spatial", "channel") == ""
     assert words(asked, "channel", "spatial", "channel") == f"{asked}: 2 of 3 layers by channel"

@@ -248,7 +248,7 @@ def test_a_band_has_a_border_only_where_a_layer_reads_it(
     """Of two layers that read the input one makes nothing on some tiles: nobody there waits for the other's border."""
     net = network(workload, tmp_path)
     chip = tilesim.load_topology("edge-4x4", {"grid": grid, "narrow_memory.size_bytes": size_bytes})
-    program = tilesim.compile(net, chip)
+    program = tilesim.compile(net, chip, "spatial")
     fills = [op for op in program.run if isinstance(op, MeshIn) and op.label.startswith(f"tensor0.band{band}.")]
     assert reduce(or_, (op.tiles for op in fills)) == tiles
     x = np.random.default_rng(0).integers(-128, 128, tuple(workload["input"]["shape"])).astype(np.int8)

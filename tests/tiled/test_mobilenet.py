@@ -11,7 +11,7 @@ import tilesim
 from tests.soak import part_of
 from tests.tiled.busiest import busiest
 from tests.tiled.test_many_tiles import check_bytes, check_cycles
-from tilesim.machines.policies import CachePolicy
+from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.run import Run
 from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.isa.model.instructions import Infeed
@@ -25,7 +25,7 @@ pytestmark = pytest.mark.slow
 
 def compiled(models: Path, topology: str, policy: CachePolicy) -> Program:
     network = tilesim.load_network(models / NAME / "model.tflite")
-    [program] = compile_networks([network], tilesim.load_topology(topology), policy)
+    [program] = compile_networks([network], tilesim.load_topology(topology), policy, [Wishes(SPATIAL)])
     return program
 
 

@@ -63,7 +63,7 @@ def test_thousands_of_random_programs_agree(chunk: int) -> None:
 def run(workload: str, chip: str, **widths: int) -> tilesim.Run:
     keys = {{"ring": RING, "mesh": MESH}[bus]: width for bus, width in widths.items()}
     topology = tilesim.load_topology(chip, keys)
-    return tilesim.simulate(tilesim.compile(tilesim.load_network(workload), topology), trace=False)
+    return tilesim.simulate(tilesim.compile(tilesim.load_network(workload), topology, "spatial"), trace=False)
 
 
 def widths_of(chip: str) -> tuple[list[int], list[int]]:

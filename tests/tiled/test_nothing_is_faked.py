@@ -92,7 +92,7 @@ class Subject:
 
 @pytest.fixture(scope="module")
 def digits() -> Subject:
-    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"))
+    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-1x1"), "spatial")
     return Subject(replace(program, tensors=(), pieces=()), np.load(shipped("workloads") / "digits.npz")["in0"][:4])
 
 
@@ -100,7 +100,9 @@ def digits() -> Subject:
 def kws(models: Path) -> Subject:
     """Its classes are all but certain of real speech: noise is what tells."""
     folder = models / "mlperf_kws_dscnn"
-    program = tilesim.compile(tilesim.load_network(folder / "model.tflite"), tilesim.load_topology("edge-2x2"))
+    program = tilesim.compile(
+        tilesim.load_network(folder / "model.tflite"), tilesim.load_topology("edge-2x2"), "spatial"
+    )
     speech = np.concatenate([np.load(folder / "io.npz")[f"s{k}_in0"] for k in range(2)])
     noise = np.random.default_rng(1).integers(-128, 128, (6, *speech.shape[1:])).astype(np.int8)
     return Subject(replace(program, tensors=(), pieces=()), np.concatenate([speech, noise]))
@@ -109,6 +111,13 @@ def kws(models: Path) -> Subject:
 def test_no_instruction_can_be_left_out(digits: Subject) -> None:
     assert digits.outcome(digits.program) == "benign"
     assert set(digits.without().values()) <= {"exit 2", "exit 3", "changed"}
+
+
+def test_no_instruction_can_be_left_out_of_what_is_mapped_by_estimate(digits: Subject) -> None:
+    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-2x2"), "mixed")
+    subject = Subject(replace(program, tensors=(), pieces=()), digits.inputs)
+    assert subject.outcome(subject.program) == "benign"
+    assert set(subject.without().values()) <= {"exit 2", "exit 3", "changed"}
 
 
 def test_hardly_any_number_can_be_changed_by_one(digits: Subject) -> None:
@@ -138,7 +147,7 @@ def test_hardly_any_number_can_be_changed_by_one_on_many_tiles(kws: Subject, sha
 @pytest.fixture(scope="module")
 def convolution_of_int16(models: Path) -> Subject:
     network = tilesim.load_network(models / "tflm_seanet_conv0" / "model.tflite")
-    program = tilesim.compile(network, tilesim.load_topology("edge-1x2"))
+    program = tilesim.compile(network, tilesim.load_topology("edge-1x2"), "spatial")
     inputs = np.random.default_rng(1).integers(-32768, 32768, (4, 8, 166, 2)).astype(np.int16)
     return Subject(replace(program, tensors=(), pieces=()), inputs)
 

@@ -12,7 +12,7 @@ import pytest
 import tilesim
 from tests.soak import part_of
 from tests.tiled.test_nothing_is_faked import Subject
-from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL, PartitionPolicy
+from tilesim.machines.policies import AUTO, CHANNEL, MIXED, SPATIAL, PartitionPolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
 from tilesim.tiled.caching import Home
@@ -112,13 +112,15 @@ def test_borders_between_the_lines_of_a_copy_make_room_for_what_is_sent_with_the
 
 def test_many_channels_of_few_pixels_are_faster_by_channel_and_auto_finds_out(tmp_path: Path) -> None:
     network, chip = net(tmp_path, "[1, 2, 2, 512]", *CHAIN), tilesim.load_topology("edge-4x4")
-    spatial, channel, auto = (exact(network, tilesim.compile(network, chip, how)) for how in (SPATIAL, CHANNEL, AUTO))
+    ways = (MIXED, SPATIAL, CHANNEL, AUTO)
+    mixed, spatial, channel, auto = (exact(network, tilesim.compile(network, chip, how)) for how in ways)
     assert auto.cycles == channel.cycles < 0.6 * spatial.cycles
     document = auto.statistics["partition"]
     assert document["asked"] == AUTO
     assert [layer["choice"] for layer in document["layers"]] == [CHANNEL] * 4
     assert document["layers"][0]["reason"] == "64 channels a tile: the fastest that was tried"
     assert [(candidate["name"], candidate["cycles"]) for candidate in document["candidates"]] == [
+        (MIXED, mixed.cycles),
         (SPATIAL, spatial.cycles),
         (CHANNEL, channel.cycles),
     ]
@@ -127,8 +129,9 @@ def test_many_channels_of_few_pixels_are_faster_by_channel_and_auto_finds_out(tm
 def test_few_channels_of_many_pixels_are_faster_over_the_grid(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 16, 16, 16]", "name: a, kind: convolution, filters: 16, kernel: [3, 3]")
     chip = tilesim.load_topology("edge-2x2")
-    spatial, auto = (exact(network, tilesim.compile(network, chip, how)) for how in (SPATIAL, AUTO))
-    assert auto.cycles == spatial.cycles < auto.statistics["partition"]["candidates"][1]["cycles"]
+    mixed, auto = (exact(network, tilesim.compile(network, chip, how)) for how in (MIXED, AUTO))
+    _, spatial, channel = auto.statistics["partition"]["candidates"]
+    assert auto.cycles == mixed.cycles < spatial["cycles"] < channel["cycles"]
     [layer] = auto.statistics["partition"]["layers"]
     assert (layer["layer"], layer["choice"], layer["reason"]) == (0, SPATIAL, "not faster by channel")
 
@@ -165,8 +168,8 @@ def test_a_candidate_that_does_not_fit_is_none(tmp_path: Path) -> None:
     network = net(tmp_path, "[1, 2, 2, 512]", *CHAIN)
     chip = tilesim.load_topology("edge-4x4", {"instruction_memory.size_bytes": 16384})
     program = tilesim.compile(network, chip, AUTO)
-    assert [candidate.cycles > 0 for candidate in program.candidates] == [False, True]
-    assert "instruction memory" in program.candidates[0].reason
+    assert [candidate.cycles > 0 for candidate in program.candidates] == [False, False, True]
+    assert all("instruction memory" in candidate.reason for candidate in program.candidates[:2])
     assert by_channel(program) == [0, 1, 2, 3]
 
 
@@ -193,12 +196,14 @@ def test_networks_that_share_a_chip_are_tried_one_by_one(tmp_path: Path) -> None
     policy = PartitionPolicy(AUTO, ((0, 0, CHANNEL),))
     first, second = tilesim.compile_networks([small, large], chip, partition=policy, say=said.append)
     assert (by_channel(first), by_channel(second)) == ([0], [])
-    assert (len(first.candidates), [candidate.network for candidate in second.candidates]) == (0, ["large", "large"])
-    assert said == [f"trying {how}, {k} of at most 8 ways to spread large" for k, how in ((1, SPATIAL), (2, CHANNEL))]
+    assert (len(first.candidates), [candidate.network for candidate in second.candidates]) == (0, ["large"] * 3)
+    assert said == [
+        f"trying {how}, {k} of at most 8 ways to spread large" for k, how in enumerate((MIXED, SPATIAL, CHANNEL), 1)
+    ]
     x = [np.zeros((1, 2, 2, 512), np.int8), np.zeros((1, 16, 16, 16), np.int8)]
     known = tilesim.simulate_requests([first, second], x).statistics["partition"]
     assert [layer["choice"] for layer in known["layers"]] == [CHANNEL, SPATIAL]
-    assert len(known["candidates"]) == 2
+    assert len(known["candidates"]) == 3
 
 
 def test_the_cache_plan_knows_what_the_network_says_of_its_layers(tmp_path: Path) -> None:

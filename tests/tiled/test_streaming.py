@@ -10,7 +10,7 @@ import pytest
 import tilesim
 from tests.tiled.mutate import without
 from tests.tiled.test_many_tiles import check_bytes, check_cycles
-from tilesim.machines.policies import CachePolicy
+from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.compiler.compile import compile_networks
@@ -43,8 +43,8 @@ def streamed_bytes(program: Program) -> int:
 @pytest.mark.parametrize("name", ["mlperf_kws_dscnn", "mlperf_resnet8"])
 def test_without_a_cache_all_parameters_come_in_every_inference(models: Path, name: str, topology: str) -> None:
     network, chip = tilesim.load_network(models / name / "model.tflite"), tilesim.load_topology(topology)
-    [program] = compile_networks([network], chip, NOTHING)
-    run, cached = checked(program, models / name), checked(tilesim.compile(network, chip), models / name)
+    [program] = compile_networks([network], chip, NOTHING, [Wishes(SPATIAL)])
+    run, cached = (checked(each, models / name) for each in (program, tilesim.compile(network, chip, SPATIAL)))
     assert program.load == ()
     assert run.statistics["streamed_bytes"] == streamed_bytes(program)
     assert streamed_bytes(program) == sum(segment.data.size for segment in program.data)
@@ -58,13 +58,13 @@ def test_without_a_cache_all_parameters_come_in_every_inference(models: Path, na
 def test_a_home_tile_multicasts_what_has_no_room_in_every_tile(models: Path, topology: str) -> None:
     """Nearly as fast as with all parameters in every tile: they come while the tiles compute."""
     network = tilesim.load_network(models / "mlperf_kws_dscnn" / "model.tflite")
-    program = tilesim.compile(network, tilesim.load_topology(topology, SMALL))
+    program = tilesim.compile(network, tilesim.load_topology(topology, SMALL), SPATIAL)
     labels = [op.label for op in program.run if isinstance(op, RingProduce)]
     assert [label for label in labels if label.startswith("stream")]
     assert streamed_bytes(program) == 0
     run = checked(program, models / "mlperf_kws_dscnn")
     assert "home tile" in {layer["parameters"] for layer in run.statistics["layers"]}
-    whole = tilesim.compile(network, tilesim.load_topology(topology))
+    whole = tilesim.compile(network, tilesim.load_topology(topology), SPATIAL)
     assert run.cycles <= 1.02 * checked(whole, models / "mlperf_kws_dscnn").cycles
 
 

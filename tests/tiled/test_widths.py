@@ -34,7 +34,7 @@ def _compared(workload: str, **changes: Value) -> tuple[Program, Run]:
     network = tilesim.load_network(workload)
     inputs = _inputs(workload, network)
     keys = {name.replace("__", "."): value for name, value in changes.items()}
-    program = tilesim.compile(network, tilesim.load_topology(CHIPS[workload], keys))
+    program = tilesim.compile(network, tilesim.load_topology(CHIPS[workload], keys), "spatial")
     verdict = verify(program, inputs)
     assert verdict.ended
     assert not verdict.differences

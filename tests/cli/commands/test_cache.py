@@ -18,7 +18,7 @@ def small(kib: int) -> tuple[str, ...]:
     return "--topology", "edge-1x2", "--set", f"wide_memory.size_bytes={kib}KiB"
 
 
-TWO = ("cache", "digits", "example-residual", *small(20))
+TWO = ("cache", "digits", "example-residual", *small(20), "--partition", "spatial")
 
 
 def homes(tilesim: Any, *words: object) -> dict[str, list[str]]:
@@ -58,7 +58,7 @@ def test_a_plan_for_people(tilesim: Any) -> None:
 @pytest.mark.parametrize("topology", ["edge-2x2", "edge-4x4"])
 def test_a_line_for_each_layer_of_a_real_model(tilesim: Any, models: Path, topology: str) -> None:
     """Layers with long names, in several sets."""
-    result = tilesim("cache", models / "coral_tf2_mnv2_ptq" / "model.tflite", "-t", topology)
+    result = tilesim("cache", models / "coral_tf2_mnv2_ptq" / "model.tflite", "-t", topology, "--partition", "spatial")
     lines = result.stdout.splitlines()
     assert max(map(len, lines)) <= 80
     rows = [re.split(" {2,}", line.strip()) for line in lines[3 : lines.index("", 3)]]

@@ -19,7 +19,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def test_a_binary_program_is_one_file_that_runs_like_its_model(tilesim: Any) -> None:
     compiled = tilesim("compile", "digits", *CHIP, "-o", "d.tbin")
-    assert (compiled.exit_code, compiled.stdout) == (0, "d.tbin: 30 instructions, 20.25 KiB of data\n")
+    assert (compiled.exit_code, compiled.stdout) == (0, "d.tbin: 30 instructions, 65 KiB of data\n")
     assert [path.name for path in Path().iterdir()] == ["d.tbin"]
     assert tilesim("run", "d.tbin", "--json", "--trace").stdout == (
         tilesim("run", "digits", *CHIP, "--json", "--trace").stdout

@@ -53,7 +53,7 @@ def test_auto_says_what_it_tried(tilesim: Any, tmp_path: Path) -> None:
     found = partition(tilesim, workload(tmp_path), "--partition", "auto")
     assert found["asked"] == "auto"
     assert [set(layer) for layer in found["layers"]] == [{"layer", "choice", "reason", "map"}] * 2
-    assert [each["name"] for each in found["candidates"]][:2] == ["spatial", "channel"]
+    assert [each["name"] for each in found["candidates"]][:3] == ["mixed", "spatial", "channel"]
     result = tilesim("run", workload(tmp_path), "-t", "edge-2x4", "--partition", "auto")
     [line] = [line for line in result.stdout.splitlines() if line.startswith("partition ")]
     fastest = min(found["candidates"], key=lambda each: each["cycles"])
@@ -155,9 +155,12 @@ def test_a_layer_has_the_order_of_loops_that_is_asked_for(tilesim: Any, tmp_path
         nests = re.findall(r"tensorop.*?nest[= ]+\S*?(\w+):", saved.read_text(), re.DOTALL)
         return nests[:2]
 
-    assert outermost("") == ["y", "y"]
-    assert outermost("", "--loop-order", "second=blocks") == ["y", "zb"]
-    assert outermost(", loop_order: blocks") == ["y", "zb"]
+    spatially = ("--partition", "spatial")
+    assert outermost("") == ["zb", "zb"]
+    assert outermost("", "--loop-order", "second=rows") == ["zb", "y"]
+    assert outermost("", *spatially) == ["y", "y"]
+    assert outermost("", *spatially, "--loop-order", "second=blocks") == ["y", "zb"]
+    assert outermost(", loop_order: blocks", *spatially) == ["y", "zb"]
     assert outermost(", loop_order: blocks", "--loop-order", "1=rows", "--loop-order", "first=blocks") == ["zb", "y"]
 
 

@@ -141,7 +141,7 @@ def test_a_row_says_what_the_point_was(networks: Mapping[str, Network]) -> None:
     [row] = rows(Bench(networks), [Point("digits", "edge-2x2", settings)])
     assert (row["network"], row["topology"], row["machine"]) == ("digits", "edge-2x2", "tiled")
     assert (row["chip"]["tile.lanes"], row["chip"]["narrow_memory.size_bytes"]) == (32, 65536)
-    assert row["options"] == {"partition": "spatial", "cache": True, "inferences": 1, "schedule": ""}
+    assert row["options"] == {"partition": "mixed", "cache": True, "inferences": 1, "schedule": ""}
     assert row["area"]["MAC arrays"] > 0
     assert row["reason"] == ""
     assert json.loads(json.dumps(row)) == row, "plain values, as a store keeps them"

@@ -146,7 +146,7 @@ def test_points_that_are_not_wanted_are_left_out(networks: Mapping[str, Network]
         lanes, rows = values["tile.lanes"], values["grid.rows"]
         assert isinstance(lanes, int)
         assert isinstance(rows, int)
-        assert values["partition"] == "spatial"
+        assert values["partition"] == "mixed"
         return lanes * rows <= 96
 
     wanted = list(tasks(points, networks, small))
@@ -160,7 +160,7 @@ def test_what_can_not_be_asked_is_said_or_else_kept(networks: Mapping[str, Netwo
 
     [kept] = tasks([Point("digits", "edge-2x2", {"tile.lanes": 48})], networks, hard)
     assert kept.reason
-    with pytest.raises(InputError, match="spatial: no"):
+    with pytest.raises(InputError, match="mixed: no"):
         list(tasks([DIGITS], networks, hard))
 
 

@@ -250,7 +250,7 @@ def test_no_text_takes_for_ever(text: str) -> None:
     [
         ("latency_us", "it needs a condition, such as tile.lanes <= 64, not the number "),
         ("bound_by > 3", "> needs two values of a kind, not the text '' and the number 3"),
-        ("cache and bytes.ring + partition < 3", "+ needs numbers, not the text 'spatial'"),
+        ("cache and bytes.ring + partition < 3", "+ needs numbers, not the text 'mixed'"),
     ],
 )
 def test_what_no_values_make_a_condition_is_said_without_any(text: str, sentence: str) -> None:

@@ -42,7 +42,7 @@ def test_a_traced_run_names_the_largest_share_its_layer_and_when(digits_run: Sav
     assert found is not None
     share = largest.cycles / digits_run.statistics["cycles"]
     assert found.sentences[0].startswith(f"{share:.0%} of the critical path is MAC arrays computing; the most, ")
-    assert "for layer depthwise (depthwise, 1.4% of the MACs in use), in cycles " in found.sentences[0]
+    assert "for layer depthwise (depthwise, 2.7% of the MACs in use), in cycles " in found.sentences[0]
     assert found.sentences[1].startswith("Next: ")
     layer = digits_run.statistics["layers"][2]
     assert layer["start_cycle"] <= found.cycles.start < found.cycles.stop <= layer["start_cycle"] + layer["cycles"]
@@ -97,7 +97,7 @@ def test_a_run_that_ended_early_says_so_first(digits_run: SavedRun) -> None:
     ended = replace(digits_run, statistics={**digits_run.statistics, "end": end})
     first, then = sentences(ended)
     assert first == "The run hung after 1,234 cycles: b waits for c."
-    assert then.startswith("Until then: 51% of the critical path")
+    assert then.startswith("Until then: 37% of the critical path")
     found = verdict(ended.statistics, None)
     assert found is not None
     assert found.cycles == range(1134, 1235)

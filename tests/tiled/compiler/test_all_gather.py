@@ -20,7 +20,7 @@ def compiled(
     path.write_text(f"seed: 3\ninput: {{shape: {shape}, zero_point: 5}}\nlayers: [{layers}]\n")
     network = tilesim.load_network(path)
     keys = {key.replace("__", "."): value for key, value in changes.items()}
-    return network, tilesim.compile(network, tilesim.load_topology(topology, keys))
+    return network, tilesim.compile(network, tilesim.load_topology(topology, keys), "spatial")
 
 
 def exact(network: tilesim.Network, program: Program) -> None:

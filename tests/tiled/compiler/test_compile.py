@@ -32,7 +32,7 @@ SOFTMAX = Softmax(1.0, 1 / 256, -128, (-128, 127))
 
 def test_a_whole_layer_is_one_tensorop(models: Path) -> None:
     net = tilesim.load_network(models / "mlperf_kws_dscnn" / "model.tflite")
-    program = tilesim.compile(net, tilesim.load_topology("edge-1x1"))
+    program = tilesim.compile(net, tilesim.load_topology("edge-1x1"), "spatial")
     layers = [op.layer for op in program.run if isinstance(op, TensorOp)]
     assert layers == [k for k, node in enumerate(net.nodes) if node.kind not in ("reshape", "softmax")]
 

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import tilesim
-from tilesim.machines.policies import MIXED
+from tilesim.machines.policies import MIXED, SPATIAL
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.lower.depthwise_lanes import (
     LaneCosts,
@@ -154,7 +154,7 @@ def test_both_models_agree(tmp_path: Path, chip: str) -> None:
 def test_weights_that_would_push_others_out_of_the_tiles_are_left_as_they_are(tmp_path: Path) -> None:
     """Where both fit, pixels stand side by side; where only the plain weights do, these stay."""
     made = network(tmp_path, (1, 8, 8, 64), *(depthwise(f"layer{k}") for k in range(4)))
-    plain = tilesim.compile(made, tilesim.load_topology("edge-1x1"))
+    plain = tilesim.compile(made, tilesim.load_topology("edge-1x1"), SPATIAL)
     size = sum(region.bytes for region in plain.regions if region.name == "parameters")
     for room, packed in ((1 << 20, True), (-(-size // 4096) * 4096 + 8192, False)):
         chip = tilesim.load_topology("edge-1x1", {"wide_memory.size_bytes": room, "data_memory.bytes_per_cycle": 1})

@@ -25,7 +25,9 @@ FILTERS = {"ring.byte_filter": True}
 
 
 def compiled(network: str = "digits", chip: str = "edge-4x4", **keys: Any) -> Program:
-    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip, {**FILTERS, **keys}))
+    program = tilesim.compile(
+        tilesim.load_network(network), tilesim.load_topology(chip, {**FILTERS, **keys}), "spatial"
+    )
     assert isinstance(program, Program)
     return program
 

@@ -171,4 +171,4 @@ def test_on_one_tile_fewer_loops_are_never_faster(name: str) -> None:
 def test_a_kernel_of_which_no_loops_fold_needs_four() -> None:
     network = tilesim.load_network("digits")
     with pytest.raises(TilesimError, match="nest must have at most 2 loops, not 3"):
-        tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": 2}))
+        tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": 2}), "spatial")

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import tilesim
+from tilesim.machines.policies import SPATIAL, Wishes
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import blocks_of
@@ -11,7 +12,9 @@ from tilesim.tiled.compiler.transfers import blocks_of
 def spread(tmp_path: Path, text: str, topology: str) -> Partition:
     path = tmp_path / "net.yaml"
     path.write_text(text)
-    return partition_network(plan_operators(tilesim.load_network(path), 4), tilesim.load_topology(topology))
+    return partition_network(
+        plan_operators(tilesim.load_network(path), 4), tilesim.load_topology(topology), wishes=Wishes(SPATIAL)
+    )
 
 
 def test_oracle_27_four_rows_of_five_columns_on_two_by_two_tiles(tmp_path: Path) -> None:

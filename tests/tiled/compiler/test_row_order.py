@@ -50,7 +50,7 @@ def test_all_tiles_get_their_first_lines_before_any_gets_its_last(program: Progr
 
 def test_the_first_layer_begins_before_its_input_is_there(tmp_path: Path, program: Program) -> None:
     run = tilesim.simulate(program)
-    before = tilesim.simulate(tilesim.compile(network(tmp_path), program.topology))
+    before = tilesim.simulate(tilesim.compile(network(tmp_path), program.topology, "spatial"))
     host_cycles = 64 * 64 * 4 // 8
     assert run.statistics["layers"][0]["start_cycle"] < host_cycles / 4
     assert before.statistics["layers"][0]["start_cycle"] > host_cycles / 4
@@ -141,7 +141,7 @@ def test_what_only_moves_the_zero_point_of_an_input_is_left_to_its_reader(chip: 
     x = np.random.default_rng(1).integers(0, 256, (1, 8, 8, 3)).astype(np.uint8)
     run = tilesim.simulate(program, [x])
     np.testing.assert_array_equal(run.outputs[0], net.evaluate([x])[net.outputs[0]])
-    spatial = tilesim.compile(net, tilesim.load_topology(chip))
+    spatial = tilesim.compile(net, tilesim.load_topology(chip), "spatial")
     assert [layer.place for layer in spatial.layers] == ["tiles", "tiles"]
 
 

@@ -57,7 +57,7 @@ def test_every_cycle_has_its_cause() -> None:
 
 def test_rows_that_come_from_the_host_are_the_host_s() -> None:
     chip = tilesim.load_topology("pocket-2x1", {"host.latency_cycles": 900})
-    compiled = tilesim.compile(tilesim.load_network("pocket"), chip)
+    compiled = tilesim.compile(tilesim.load_network("pocket"), chip, "spatial")
     run = tuple(replace(op, layer=0) if isinstance(op, Infeed) else op for op in compiled.run)
     found = tilesim.simulate(replace(compiled, run=run), np.zeros((1, 4, 4, 4), np.int8)).statistics
     first, *others = found["layers"]

@@ -32,7 +32,7 @@ def transfers(program: Program) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def digits() -> Program:
-    program: Program = api.compile(api.load_network(DIGITS), api.load_topology("edge-2x2"))
+    program: Program = api.compile(api.load_network(DIGITS), api.load_topology("edge-2x2"), "spatial")
     return program
 
 

@@ -147,16 +147,19 @@ def line_waits(
                 counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
         made = builder.completions[name].get(tile)
         if made is not None and made.flag is not Flag.AVDATA:
-            own = [_made(made.order, made.counts, need, made.count) for need in needs]
+            height = builder.placement.maps[name].shape.height
+            own = [_made(made.order, made.counts, need, made.count, height) for need in needs]
             counts[made.flag] = [max(both) for both in zip(counts.get(made.flag, own), own, strict=True)]
         if not rows_outside(op, len(places)):
             counts = {flag: [max(by_row)] for flag, by_row in counts.items() if by_row}
         yield from _new(builder, tile, counts)
 
 
-def _made(order: object, counts: tuple[int, ...], need: range, whole: int) -> int:
-    """The count when the own lines of some that are needed are there."""
-    if not isinstance(order, range) or not order:
+def _made(order: object, counts: tuple[int, ...], need: range, whole: int, height: int) -> int:
+    """The count when the own lines of some that are needed are there. A row that a tile makes beyond the map's last, as
+    others have one more, reads what stands behind the ``height`` lines: the last to be written.
+    """
+    if not isinstance(order, range) or not order or need.start >= height:
         return whole
     return max((count for row, count in zip(order, counts, strict=True) if row in need), default=0)
 

@@ -134,7 +134,8 @@ class NestWriter:
     def __init__(self, lines: list[Level], alternate: Alternate | None = None) -> None:
         kept = [line for line in lines[:-1] if line.bound > 1] or lines[:1]
         alone = kept[0].name == "y" and kept[0].bound > 1 and not kept[1:]
-        self.lines: list[Level] = [*kept, *(lines[1:2] if alone else ()), lines[-1]]
+        within = lines.index(kept[0]) + 1
+        self.lines: list[Level] = [*kept, *(lines[within:-1][:1] if alone else ()), lines[-1]]
         loops = tuple(Loop(line.name, line.bound) for line in self.lines)
         self.nest = Nest(loops, alternate)
         self.reduce = tuple(line.name for line in self.lines if line.reduce)

@@ -108,7 +108,7 @@ def lower_added(task: TileTask, block: int, parts: int, first: int) -> TensorOp:
 
 def lower_total(task: TileTask, op: Averaging, block: int, parts: int, first: int) -> TensorOp:
     """The mean from the rows of ``parts`` tiles, one part after the other from the ``first`` row on. What it multiplies
-    by nothing is a word behind the pixel, which nobody writes.
+    by nothing is the pixel's first word, which nobody else writes.
     """
     nest = _parts(task, task.output.pixel_bytes // block, parts, block)
     rule, multiplier, shift = requantisation(op, task.inputs[0].shape)
@@ -121,7 +121,7 @@ def lower_total(task: TileTask, op: Averaging, block: int, parts: int, first: in
         operation=Operation.CONVOLUTION,
         nest=nest.nest,
         reduce=nest.reduce,
-        input=Reference(task.output.at(0, 0) + task.output.pixel_bytes),
+        input=Reference(task.target),
         weights=_nothing(task, block),
         parameters=Reference(rows),
         sums_in=nest.reference("sums", first * task.row_bytes),
