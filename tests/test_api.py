@@ -19,7 +19,6 @@ TOO_SMALL = {
     ("systolic-4", "batching"): "weights must fit the weight memory of systolic-4",
     ("pocket-2x1", "batching"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "digits"): "its program must fit the instruction memory of pocket-2x1",
-    ("pocket-2x1", "example-conv"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("pocket-2x1", "example-residual"): "must fit the (narrow|wide) memory of pocket-2x1",
     ("ring-8", "batching"): "must fit the narrow memory of ring-8",
     ("ring-8", "digits"): "must fit the narrow memory of ring-8",

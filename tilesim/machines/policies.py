@@ -59,12 +59,14 @@ def _hinted(network: Network, what: str) -> dict[int, str]:
 @dataclass(frozen=True)
 class Wishes:
     """What is asked of the layers of one network: one of :data:`CHOICES` for all, or of
-    :data:`LAYER_CHOICES` for a layer by its number; of some layers, one of :data:`ORDERS`.
+    :data:`LAYER_CHOICES` for a layer by its number; of some layers, one of :data:`ORDERS`. Several pixels of a row may
+    be made ``side_by_side`` where all is as is best by estimate.
     """
 
     default: str = MIXED
     layers: Mapping[int, str] = field(default_factory=dict)
     orders: Mapping[int, str] = field(default_factory=dict)
+    side_by_side: bool = True
 
     def of(self, layer: int) -> str:
         return self.layers.get(layer, self.default)

@@ -72,7 +72,7 @@ class PixelLanes:
         """For the map ``made`` that a node makes; 1 if only one pixel has room, or more don't pay."""
         op = node.operator
         wide = self.plan.network.tensors[node.output].dtype.itemsize > 1
-        if wide or not self.wishes.mixed or not isinstance(op, Convolution):
+        if wide or not (self.wishes.mixed and self.wishes.side_by_side) or not isinstance(op, Convolution):
             return 1
         work = self._work(node, op, made)
         best, least = 1, float(work.cycles(1))

@@ -45,36 +45,36 @@ def plan_parameters(
 ) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
     that can be; else layers in runs of their outputs. Weights for several pixels side by side take more room: if some
-    then come from data memory, the networks are lowered without, too, and the way with fewer cycles is taken. What fits
-    in no such way is cut over rows and columns alone.
+    then come from data memory, the networks are lowered without, too, first in depthwise layers, then in all, and the
+    way with the fewest cycles is taken. What fits in no such way is cut over rows and columns alone.
     """
-    asked = wishes or [DEFAULT] * len(networks)
-    try:
-        return _fastest_plan(networks, topology, policy, asked)
-    except CapacityError:
-        if not any(own.mixed for own in asked):
-            raise
-        plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
-        return _fastest_plan(networks, topology, policy, plain)
-
-
-def _fastest_plan(
-    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes]
-) -> Planned:
-    builders = [_builder(network, topology, own) for network, own in zip(networks, wishes, strict=True)]
-    ways = (True, False) if any(own.mixed for own in wishes) else (False,)
+    asked = list(wishes or [DEFAULT] * len(networks))
+    if not any(own.mixed for own in asked):
+        return _plan(_builders(networks, topology, asked), policy, side_by_side=False)
     plans: list[Planned] = []
-    for side_by_side in ways:
-        try:
+    for builders, side_by_side in _ways(networks, topology, asked):
+        with suppress(CapacityError):
             plans.append(_plan(builders, policy, side_by_side=side_by_side))
-        except CapacityError as error:
-            too_large = error
-            continue
-        if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
-            break
-    if not plans:
-        raise too_large
-    return min(plans, key=_cycles)
+            if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
+                break
+    if plans:
+        return min(plans, key=_cycles)
+    plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
+    return _plan(_builders(networks, topology, plain), policy, side_by_side=False)
+
+
+def _ways(
+    networks: Sequence[Network], topology: Topology, asked: Sequence[Wishes]
+) -> Iterator[tuple[list[ProgramBuilder], bool]]:
+    """Cuts by estimate that fit, and whether depthwise layers make several pixels at once; in the last none does."""
+    for wishes, ways in ((asked, (True, False)), ([replace(own, side_by_side=False) for own in asked], (False,))):
+        with suppress(CapacityError):
+            builders = _builders(networks, topology, wishes)
+            yield from ((builders, side_by_side) for side_by_side in ways)
+
+
+def _builders(networks: Sequence[Network], topology: Topology, wishes: Sequence[Wishes]) -> list[ProgramBuilder]:
+    return [_builder(network, topology, own) for network, own in zip(networks, wishes, strict=True)]
 
 
 def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, *, side_by_side: bool) -> Planned:
