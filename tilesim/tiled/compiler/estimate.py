@@ -5,7 +5,8 @@ what decides on one of them. A test holds it against runs.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from math import prod
+from fractions import Fraction
+from math import ceil, prod
 from typing import Any
 
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.reduction import lowered_reduction
 from tilesim.tiled.compiler.tile_plan import TilePlan
+from tilesim.tiled.compiler.transfers import blocks_of
 from tilesim.tiled.isa.model.instructions import TensorOp
 
 MARGIN = 1.1
@@ -41,10 +43,28 @@ def fastest(builders: Sequence[ProgramBuilder]) -> ProgramBuilder:
 
 
 def estimated_cycles(builder: ProgramBuilder) -> int:
-    """The steps of the busiest tile of each layer, and what the words take that come to it from its neighbours."""
+    """The steps of the busiest tile of each layer, and what the words take that come to it from its neighbours, and the
+    rows from and to the host.
+    """
     chip = builder.topology
     words = sum(exchanged_words(map_, chip.narrow_memory.word_bytes) for map_ in builder.placement.maps.values())
-    return _computing(builder) + chip.mesh_beats * words
+    return _computing(builder) + chip.mesh_beats * words + ceil(_host_cycles(builder))
+
+
+def _host_cycles(builder: ProgramBuilder) -> Fraction:
+    """What the host's link takes for the maps that it carries: the more parts, the more rows that are not full."""
+    chip, row_bytes = builder.topology, builder.topology.wide_memory.row_bytes
+    ways = ((builder.plan.sources, chip.to_chip_cycles), (builder.plan.sinks, chip.from_chip_cycles))
+    return sum(
+        (
+            cycles_of(row_bytes) * block.rows
+            for ends, cycles_of in ways
+            for end in ends
+            for name in builder.partition.maps_of(end.stored.index)
+            for block in blocks_of(builder.placement.maps[name], row_bytes)
+        ),
+        Fraction(0),
+    )
 
 
 def _computing(builder: ProgramBuilder) -> int:
