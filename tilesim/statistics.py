@@ -234,7 +234,7 @@ class PartitionStatistics(TypedDict):
     """How layers are spread over the tiles. Tiled machine."""
 
     asked: str
-    """What was asked for: ``spatial``, ``channel``, ``auto``, or choices by layer."""
+    """What was asked for: ``mixed``, ``spatial``, ``channel`` or ``auto``."""
     layers: list[LayerPartition]
     """What became of each layer that can be spread."""
     candidates: list[PartitionCandidate]
