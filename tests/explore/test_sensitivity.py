@@ -54,7 +54,7 @@ def test_switches_are_switched_and_words_give_way_to_the_others() -> None:
     assert found["partition"].values == ("spatial", "channel", "auto")
     assert found["cache"].values == (False,)
     other = of("edge-4x4", options=PointOptions("auto", cache=False))
-    assert other["partition"].values == ("spatial", "channel", "auto")
+    assert other["partition"].values == ("spatial", "channel", "mixed")
     assert other["cache"].values == (True,)
 
 

@@ -144,7 +144,8 @@ def test_networks_come_to_the_same_bits_with_the_same_products(name: str, depth:
     else:
         inputs = [rng.integers(-128, 128, (2, *tensor.shape[1:])).astype(tensor.dtype) for tensor in tensors]
     deep, flat = (
-        tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": loops})) for loops in (8, depth)
+        tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": loops}), "spatial")
+        for loops in (8, depth)
     )
     assert len(flat.run) >= len(deep.run)
     assert max(len(op.nest.loops) for op in flat.run if isinstance(op, TensorOp)) <= depth
@@ -172,3 +173,15 @@ def test_a_kernel_of_which_no_loops_fold_needs_four() -> None:
     network = tilesim.load_network("digits")
     with pytest.raises(TilesimError, match="nest must have at most 2 loops, not 3"):
         tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": 2}), "spatial")
+
+
+@pytest.mark.parametrize("depth", [3, 4, 5])
+def test_without_loops_for_the_sums_of_a_mean_its_input_is_gathered(depth: int) -> None:
+    """Rows, columns, words and lanes are four; outputs stay the same."""
+    network = tilesim.load_network("example-conv")
+    program = tilesim.compile(network, tilesim.load_topology("edge-2x2", {"tile.loop_depth": depth}), "mixed")
+    summed = [op for op in program.run if isinstance(op, TensorOp) and op.label.endswith(".sums")]
+    assert bool(summed) == (depth >= 4)
+    x = np.random.default_rng(1).integers(-128, 128, program.inputs[0].shape).astype(np.int8)
+    golden = network.evaluate([x])[network.outputs[0]]
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], golden)

@@ -104,7 +104,7 @@ class Spreader:
         source = self.maps[self.plan.activations(node)[0].index]
         block = sums_block(source.pixel_bytes, self.topology)
         parts = [part for _, part in source.parts()]
-        if source.block or not block or len(parts) < 2:
+        if source.block or not block or len(parts) < 2 or not self._has_loops(source, block):
             return None
         wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
         sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
@@ -114,6 +114,12 @@ class Spreader:
         if adding >= gathering:
             return None
         return Spread(0, "the sums of its input's parts are less to move than these, by estimate", adds=True)
+
+    def _has_loops(self, source: FeatureMap, block: int) -> bool:
+        """Whether a tile has loops enough for its sums: those over lanes and over more than one of anything else."""
+        rows, columns = (max(map(len, axis.own)) for axis in (source.rows, source.columns))
+        bounds = (source.pixel_bytes // block, rows, columns, block // self._word)
+        return 1 + sum(bound > 1 for bound in bounds) <= self.topology.tile.loop_depth
 
     def _channel_wise(self, node: Node) -> Spread:
         """Where its inputs' channels are, if they are together."""

@@ -38,7 +38,8 @@ class Parties:
 
     @cached_property
     def owners(self) -> list[int]:
-        return [tile for tile, _ in self.source.parts()]
+        """Along the ring, whichever way the map lies on the grid: halves must not overlap there."""
+        return sorted(tile for tile, _ in self.source.parts())
 
     @property
     def readers(self) -> list[int]:
