@@ -16,11 +16,12 @@ from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.chunks import SetLimit
 from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
 from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
-from tilesim.tiled.compiler.lower.partial_sums import sum_bytes
+from tilesim.tiled.compiler.lower.partial_sums import sum_accesses, sum_bytes
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -42,39 +43,64 @@ def plan_parameters(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
 ) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
-    that can be; else layers in runs of their outputs. Weights for several pixels side by side take more room: if some
-    then come from data memory, the networks are lowered without, too, and the way with fewer cycles is taken.
+    that can be; else layers in runs of their outputs. Where some then come from data memory, or have no room, other
+    ways are tried, too, and that with the fewest cycles is taken: without weights for several pixels side by side,
+    which take more room; with sets cut along the inputs, which take less.
     """
     asked = wishes or [DEFAULT] * len(networks)
     builders = [_builder(network, topology, own) for network, own in zip(networks, asked, strict=True)]
-    ways = (True, False) if any(own.mixed for own in asked) else (False,)
+    sides = (True, False) if any(own.mixed for own in asked) else (False,)
     plans: list[Planned] = []
-    for side_by_side in ways:
-        try:
-            plans.append(_plan(builders, policy, side_by_side=side_by_side))
-        except CapacityError as error:
-            too_large = error
-            continue
-        if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
+    faults: list[CapacityError] = []
+    for limit in _limits(topology.wide_memory.size_bytes):
+        if plans and (not _streams(plans[-1]) or limit.most_sum_bytes > limit.most_bytes):
             break
+        for side_by_side in sides:
+            try:
+                plans.append(_plan(builders, policy, limit, side_by_side))
+            except CapacityError as error:
+                faults.append(error)
+                continue
+            if not _streams(plans[-1]):
+                break
     if not plans:
-        raise too_large
+        raise faults[len(sides) - 1]
     return min(plans, key=_cycles)
 
 
-def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, *, side_by_side: bool) -> Planned:
-    networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
-    layouts = all_stay([needs for _, needs in networks_lowered], policy)
+def _limits(wide_bytes: int) -> Iterator[SetLimit]:
+    """Without sums; with sums of no more than a set; with any sums, for networks that have no room otherwise."""
+    for most_sum_bytes in (0, wide_bytes // CHUNKS, wide_bytes):
+        yield SetLimit(wide_bytes // CHUNKS, most_sum_bytes)
+
+
+def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLimit, side_by_side: bool) -> Planned:
+    """Whole layers, if all of them stay; that has been tried before sets are cut along their inputs."""
+    layouts = None
+    if not limit.most_sum_bytes:
+        networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
+        layouts = all_stay([needs for _, needs in networks_lowered], policy)
     if layouts is None:
-        most_bytes = builders[0].topology.wide_memory.size_bytes // CHUNKS
-        networks_lowered = [_lowered(builder, most_bytes, side_by_side) for builder in builders]
+        networks_lowered = [_lowered(builder, limit, side_by_side) for builder in builders]
         layouts = some_stream([needs for _, needs in networks_lowered], policy)
     return list(zip(builders, (steps for steps, _ in networks_lowered), layouts, strict=True))
 
 
+def _streams(planned: Planned) -> bool:
+    """Whether parameters come from data memory in every inference."""
+    return any(layout.streamed_cycles for _, _, layout in planned)
+
+
 def _cycles(planned: Planned) -> float:
     """About how long inferences take, each as long as its tensorops, or as data memory for what comes from there."""
-    return sum(max(_issue_cycles(steps).total(), layout.streamed_cycles) for _, steps, layout in planned)
+    return sum(
+        max(_issue_cycles(steps).total() + _sum_accesses(steps), layout.streamed_cycles) for _, steps, layout in planned
+    )
+
+
+def _sum_accesses(steps: list[Pieces]) -> int:
+    """How many rows of sums the first tile of each call that makes some reads and writes."""
+    return sum(sum_accesses(piece.op) for pieces in steps for piece in next(iter(pieces.values())))
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
@@ -104,13 +130,13 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     return fastest(builders) if builders[1:] else builders[0]
 
 
-def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
+def _lowered(builder: ProgramBuilder, limit: SetLimit | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
     steps = [
         lowered_reduction(builder, sets, call)
         if builder.partition.adds(call.node)
-        else lowered(builder, sets, call, most_bytes, side_by_side=side_by_side)
+        else lowered(builder, sets, call, limit, side_by_side=side_by_side)
         for call in builder.partition.calls
     ]
     name, staging = builder.plan.network.name, dict(_staging(builder))
