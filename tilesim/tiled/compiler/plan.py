@@ -64,7 +64,7 @@ def plan_parameters(
             if not _streams(plans[-1]):
                 break
     if not plans:
-        raise faults[2 * len(sides) - 1]  # with all that can be cut, but for sums that take more than they save
+        raise faults[len(sides) - 1]
     return min(plans, key=_cycles)
 
 
