@@ -10,9 +10,10 @@ from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
+from tilesim.tiled.compiler.chunks import SetLimit, chunks_of
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.lines import sliced
-from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, extent_of
+from tilesim.tiled.compiler.lower.convolution import extent_of
 from tilesim.tiled.compiler.lower.loop_order import OuterLoops
 from tilesim.tiled.compiler.mesh_rows import arrival_flag
 from tilesim.tiled.compiler.nests import no_deeper
@@ -68,12 +69,12 @@ def lowered(
     builder: ProgramBuilder,
     sets: KeepsParameters,
     call: LayerCall,
-    most_bytes: int | None = None,
+    limit: SetLimit | None = None,
     *,
     side_by_side: bool = False,
 ) -> Pieces:
-    """The tensorops of a call for each tile; its parameters get their places in ``sets``, none of them with more than
-    ``most_bytes`` if its outputs can be made in several runs. Several pixels may stand ``side_by_side`` in the lanes.
+    """The tensorops of a call for each tile; its parameters get their places in ``sets``, cut as a ``limit`` wants it.
+    Several pixels may stand ``side_by_side`` in the lanes.
     """
     node = call.node
     order = row_order(builder, call)
@@ -91,27 +92,27 @@ def lowered(
         if likeness in known:
             pieces[tile] = known[likeness]
             continue
-        runs = _runs(task, node, part.channels, most_bytes)
+        chunks = chunks_of(task, node, builder.partition.made(node), part.channels, limit)
         tiles = 1 << tile if map_.block and not traits.one_table else call.tiles
-        for chunk, outputs in enumerate(runs):
-            key = SetKey(call.layer, chunk, node.title)
+        for number, chunk in enumerate(chunks):
+            key = SetKey(call.layer, number, node.title)
             keep = partial(sets.keep, key, tiles)
-            mine = replace(task, outputs=outputs, keep=keep, by_row=by_row and len(runs) == 1)
+            mine = replace(task, outputs=chunk.outputs, part=chunk.part, keep=keep, by_row=by_row and len(chunks) == 1)
             mine = replace(mine, order=_order(builder, call, mine))
             for op in traits.lower(mine, node.operator):
-                pieces.setdefault(tile, []).extend(_cut(builder, call, tile, Piece(op, key), order, len(runs), chunk))
+                pieces.setdefault(tile, []).extend(_cut(builder, call, tile, Piece(op, key), order, len(chunks)))
         known[likeness] = pieces[tile]
     return pieces
 
 
 def _cut(
-    builder: ProgramBuilder, call: LayerCall, tile: int, piece: Piece, order: RowOrder, chunks: int, chunk: int
+    builder: ProgramBuilder, call: LayerCall, tile: int, piece: Piece, order: RowOrder, chunks: int
 ) -> Iterator[Piece]:
     """The tensorops that make the rows of a tile's block, in their order: one if the channels come in chunks."""
     count = len(call.part(builder.placement.maps[call.makes], tile).block_rows)
     whole = piece.op.nest.loops[0].name != "y" or piece.op.sums_in is not None or piece.op.sums_out is not None
     if chunks > 1 or whole or not row_by_row(call):
-        yield replace(piece, rows=() if chunk else tuple(RowOrder(order.step).rows(count)))
+        yield replace(piece, rows=() if piece.key.chunk else tuple(RowOrder(order.step).rows(count)))
         return
     for rounds in row_runs(builder, call, tile, order, piece.op):
         rows = RowOrder(order.step).rows(count)[rounds.start : rounds.stop]
@@ -123,19 +124,6 @@ def _likeness(task: TileTask, node: Node) -> object:
     if isinstance(node.operator, Convolution | DepthwiseConvolution):
         return extent_of(task, node.operator)
     return task.inputs, task.output
-
-
-def _runs(task: TileTask, node: Node, channels: range, most_bytes: int | None) -> list[range]:
-    """A tile's outputs in runs of whole blocks of lanes, so that the parameters of a run fit ``most_bytes``, or are
-    those of one block.
-    """
-    if most_bytes is None or not traits_of(node).in_chunks:
-        return [channels]
-    lanes, weights = task.topology.tile.lanes, task.constants[0]
-    weight_bytes = block_weight_bytes(weights.shape, getattr(node.operator, "groups", 1), task.topology.tile)
-    block_bytes = weight_bytes + task.parameter_bytes
-    length = max(1, most_bytes // block_bytes) * lanes
-    return [channels[k : k + length] for k in range(0, len(channels), length)]
 
 
 def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, pieces: Pieces) -> None:

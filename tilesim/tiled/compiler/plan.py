@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from functools import reduce
@@ -17,11 +17,12 @@ from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.chunks import SetLimit
 from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
 from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
-from tilesim.tiled.compiler.lower.partial_sums import sum_bytes
+from tilesim.tiled.compiler.lower.partial_sums import sum_accesses, sum_bytes
 from tilesim.tiled.compiler.mesh_rows import staging_rows_of_edges
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
@@ -34,6 +35,9 @@ from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.topology import Topology
 
 Planned: TypeAlias = list[tuple[ProgramBuilder, list[Pieces], WideLayout]]
+Way: TypeAlias = tuple[list[ProgramBuilder], bool]
+"""The networks, cut in some way, and whether depthwise layers make several pixels side by side."""
+
 CHUNKS = 8
 """Parameters that don't stay come in sets of at most this part of wide memory, if a block of lanes needs no more: there
 is room then for one in use, one on its way and many that stay.
@@ -44,30 +48,57 @@ def plan_parameters(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
 ) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
-    that can be; else layers in runs of their outputs. Weights for several pixels side by side take more room: if some
-    then come from data memory, the networks are lowered without, too, first in depthwise layers, then in all, and the
-    way with the fewest cycles is taken. What fits in no such way is cut over rows and columns alone.
+    that can be; else layers in runs of their outputs. Where some then come from data memory, or have no room, other
+    ways are tried, too, and that with the fewest cycles is taken: without weights for several pixels side by side,
+    which take more room, first in depthwise layers, then in all; with sets cut along the inputs, which take less. What
+    fits in no such way is cut over rows and columns alone.
     """
     asked = list(wishes or [DEFAULT] * len(networks))
-    if not any(own.mixed for own in asked):
-        return _plan(_builders(networks, topology, asked), policy, side_by_side=False)
-    plans: list[Planned] = []
-    for builders, side_by_side in _ways(networks, topology, asked):
-        with suppress(CapacityError):
-            plans.append(_plan(builders, policy, side_by_side=side_by_side))
-            if not any(layout.streamed_cycles for _, _, layout in plans[-1]):
-                break
-    if plans:
-        return min(plans, key=_cycles)
     plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
-    return _plan(_builders(networks, topology, plain), policy, side_by_side=False)
+    for cut in (asked, plain) if plain != asked else (asked,):
+        if plans := _plans(networks, topology, policy, cut):
+            return min(plans, key=_cycles)[1]
+    return _plan(_builders(networks, topology, plain), policy, _whole(topology), side_by_side=False)  # raises why
 
 
-def _ways(
-    networks: Sequence[Network], topology: Topology, asked: Sequence[Wishes]
-) -> Iterator[tuple[list[ProgramBuilder], bool]]:
-    """Cuts by estimate that fit, and whether depthwise layers make several pixels at once; in the last none does."""
-    for wishes, ways in ((asked, (True, False)), ([replace(own, side_by_side=False) for own in asked], (False,))):
+def _plans(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, asked: Sequence[Wishes]
+) -> list[tuple[Way, Planned]]:
+    """Those that fit: whole blocks of lanes in every way, until nothing comes from data memory; cut along the inputs
+    in the fastest of them, with sums of no more than a set; with any sums for networks that have no room otherwise.
+    """
+    whole, wide_bytes = _whole(topology), topology.wide_memory.size_bytes
+    plans = _fitting(_ways(networks, topology, asked), policy, whole)
+    if not plans or _streams(plans[-1][1]):
+        ways = [min(plans, key=_cycles)[0]] if plans else _ways(networks, topology, asked)
+        plans += _fitting(ways, policy, replace(whole, most_sum_bytes=whole.most_bytes))
+    return plans or _fitting(_ways(networks, topology, asked), policy, replace(whole, most_sum_bytes=wide_bytes))
+
+
+def _whole(topology: Topology) -> SetLimit:
+    """Sets that need no partial sums."""
+    return SetLimit(topology.wide_memory.size_bytes // CHUNKS)
+
+
+def _fitting(ways: Iterable[Way], policy: CachePolicy, limit: SetLimit) -> list[tuple[Way, Planned]]:
+    """The ways that fit, up to the first by which nothing comes from data memory."""
+    plans: list[tuple[Way, Planned]] = []
+    for builders, side_by_side in ways:
+        with suppress(CapacityError):
+            planned = _plan(builders, policy, limit, side_by_side=side_by_side)
+            plans.append(((builders, side_by_side), planned))
+            if not _streams(planned):
+                break
+    return plans
+
+
+def _ways(networks: Sequence[Network], topology: Topology, asked: Sequence[Wishes]) -> Iterator[Way]:
+    """Cuts as asked that fit, and whether depthwise layers make several pixels at once; by estimate, in the last none
+    does.
+    """
+    mixed = any(own.mixed for own in asked)
+    narrow = [replace(own, side_by_side=False) for own in asked]
+    for wishes, ways in ((asked, (True, False)), (narrow, (False,))) if mixed else ((asked, (False,)),):
         with suppress(CapacityError):
             builders = _builders(networks, topology, wishes)
             yield from ((builders, side_by_side) for side_by_side in ways)
@@ -77,19 +108,34 @@ def _builders(networks: Sequence[Network], topology: Topology, wishes: Sequence[
     return [_builder(network, topology, own) for network, own in zip(networks, wishes, strict=True)]
 
 
-def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, *, side_by_side: bool) -> Planned:
-    networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
-    layouts = all_stay([needs for _, needs in networks_lowered], policy)
+def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLimit, *, side_by_side: bool) -> Planned:
+    """Whole layers, if all of them stay; that has been tried before sets are cut along their inputs."""
+    layouts = None
+    if not limit.most_sum_bytes:
+        networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
+        layouts = all_stay([needs for _, needs in networks_lowered], policy)
     if layouts is None:
-        most_bytes = builders[0].topology.wide_memory.size_bytes // CHUNKS
-        networks_lowered = [_lowered(builder, most_bytes, side_by_side) for builder in builders]
+        networks_lowered = [_lowered(builder, limit, side_by_side) for builder in builders]
         layouts = some_stream([needs for _, needs in networks_lowered], policy)
     return list(zip(builders, (steps for steps, _ in networks_lowered), layouts, strict=True))
 
 
-def _cycles(planned: Planned) -> float:
+def _streams(planned: Planned) -> bool:
+    """Whether parameters come from data memory in every inference."""
+    return any(layout.streamed_cycles for _, _, layout in planned)
+
+
+def _cycles(plan: tuple[Way, Planned]) -> float:
     """About how long inferences take, each as long as its tensorops, or as data memory for what comes from there."""
-    return sum(max(_issue_cycles(steps).total(), layout.streamed_cycles) for _, steps, layout in planned)
+    _, planned = plan
+    return sum(
+        max(_issue_cycles(steps).total() + _sum_accesses(steps), layout.streamed_cycles) for _, steps, layout in planned
+    )
+
+
+def _sum_accesses(steps: list[Pieces]) -> int:
+    """How many rows of sums the first tile of each call that makes some reads and writes."""
+    return sum(sum_accesses(piece.op) for pieces in steps for piece in next(iter(pieces.values())))
 
 
 def _chip_faults(topology: Topology) -> Iterator[str]:
@@ -114,13 +160,13 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     return fastest(builders) if builders[1:] else builders[0]
 
 
-def _lowered(builder: ProgramBuilder, most_bytes: int | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
+def _lowered(builder: ProgramBuilder, limit: SetLimit | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
     sets = ParameterSets(builder.topology.wide_memory.row_bytes)
     steps = [
         lowered_reduction(builder, sets, call)
         if builder.partition.adds(call.node)
-        else lowered(builder, sets, call, most_bytes, side_by_side=side_by_side)
+        else lowered(builder, sets, call, limit, side_by_side=side_by_side)
         for call in builder.partition.calls
     ]
     name, staging = builder.plan.network.name, dict(_staging(builder))

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
+from tilesim.tiled.compiler.lower.input_parts import InputPart
 from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
@@ -23,11 +24,11 @@ class TileTask:
     multiple)``, which sees to it that the array that ``make`` makes is in wide memory, at a ``multiple`` of so many
     bytes, and returns how far behind the first of them.
 
-    ``outputs`` are the channels to make, all of the part's or some. Rows are made in the order ``step`` (1 downwards,
-    -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says how the loops stand: one of
-    :data:`~tilesim.machines.policies.ORDERS`. Several pixels of a depthwise layer may stand ``side_by_side`` in the
-    lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each inference; tiles make
-    ``most_rows`` of the whole map at most.
+    ``outputs`` are the channels to make, all of the part's or some, from a ``part`` of the inputs or from all. Rows are
+    made in the order ``step`` (1 downwards, -1 upwards); with ``by_row`` each of them raises the flag. ``order`` says
+    how the loops stand: one of :data:`~tilesim.machines.policies.ORDERS`. Several pixels of a depthwise layer may stand
+    ``side_by_side`` in the lanes if that is faster, where a wide row of weights takes ``row_cycles`` to come in each
+    inference; tiles make ``most_rows`` of the whole map at most.
     """
 
     topology: Topology
@@ -45,6 +46,7 @@ class TileTask:
     side_by_side: bool = False
     row_cycles: int = 0
     most_rows: int = 0
+    part: InputPart | None = None
 
     @property
     def row_bytes(self) -> int:
@@ -65,6 +67,11 @@ class TileTask:
         """Bytes of the input, and of the output, that a step of a layer that works element by element moves on by."""
         lanes = self.topology.tile.vector_bytes
         return lanes * self.input_type.bytes, lanes * self.output_type.bytes
+
+    @property
+    def finishes(self) -> bool:
+        """Whether outputs come of it, not sums."""
+        return self.part is None or self.part.last
 
     @property
     def first_row(self) -> int:

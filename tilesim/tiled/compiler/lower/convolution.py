@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 from math import prod
 from typing import Any, TypeAlias, TypeVar
@@ -15,7 +16,7 @@ from tilesim.machines.policies import INPUTS
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
-from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.feature_map import MapShape, padded
 from tilesim.tiled.compiler.lower.depthwise_lanes import (
     LaneCosts,
     PixelGroups,
@@ -160,10 +161,30 @@ def extent_of(task: TileTask, op: Convolution | DepthwiseConvolution) -> tuple[i
     return _first_input(task, op), task.target, len(task.output.block_rows), len(task.output.block_columns)
 
 
+def kernel_of(source: MapShape, weights: tuple[int, ...], groups: int) -> tuple[int, int, int]:
+    """Rows, columns and channels that a block of lanes reads of its input: a fully connected layer all of it."""
+    if len(weights) == 2:
+        return source.height, source.width, source.channels
+    _, height, width, channels = weights
+    return height, width, channels * groups
+
+
 def _windows(
     task: TileTask, op: Kernel, strides: tuple[int, int] = (1, 1), dilations: tuple[int, int] = (1, 1)
 ) -> list[TensorOp]:
-    """The windows of a kernel (O, kH, kW, C) at every output position, as many of a row at once as the map says."""
+    """The windows of a kernel (O, kH, kW, C) at every output position, or sums of a part of its inputs."""
+    if task.part is None:
+        return _all_windows(task, op, strides, dilations)
+    (weights, *others), source, inputs = task.constants, task.inputs[0], task.topology.tile.inputs_per_cycle
+    some = task.with_constants((task.part.weights(weights, inputs), *others))
+    [whole] = _all_windows(some, op, strides, dilations)
+    moved = task.part.rows.start * dilations[0] * source.row_bytes
+    moved += task.part.words.start * inputs * source.element_bytes
+    return [task.part.sums(whole, moved, task.sum_bytes)]
+
+
+def _all_windows(task: TileTask, op: Kernel, strides: tuple[int, int], dilations: tuple[int, int]) -> list[TensorOp]:
+    """The windows at every output position, as many of a row at once as the map says."""
     tile, source, target = task.topology.tile, task.inputs[0], task.output
     beside = SideBySide(target.pixels, strides[1], dilations[1])
     turns = beside.turns(len(target.block_columns))
@@ -197,7 +218,7 @@ def _windows(
         lanes,
         lambda: lane_weights(_kernel(task, op, beside), lanes, tile.inputs_per_cycle, op.weight_zero_point),
     )
-    if task.order != INPUTS or steps == 1:
+    if task.order != INPUTS or steps == 1 or task.part:
         return [whole]
     return in_parts(whole, [*chain(*outer)], [*inner, lane], words, short, task.sum_bytes)
 
@@ -232,13 +253,8 @@ def _weighted(
     """A tensorop with its weights, and parameters for each ``block`` of channels, in wide memory."""
     tile = task.topology.tile
     weights = task.keep("weights", make_weights, tile.operand_bytes)
-    parameters = task.keep(
-        "parameters",
-        lambda: requantisation_values(
-            *_numbers(task, op), block, tile.lanes, parameter_registers(task.input_type.bytes)
-        ),
-        tile.operand_bytes,
-    )
+    registers = partial(_registers, task, op, block)
+    parameters = task.keep("parameters", registers, tile.operand_bytes) if task.finishes else 0
     return replace(
         task.tensorop(operation, nest, _first_input(task, op), task.target),
         weights=nest.reference("weights", weights),
@@ -251,6 +267,11 @@ def _weighted(
         clamp=op.clamp,
         produce=task.raises(nest),
     )
+
+
+def _registers(task: TileTask, op: Kernel, block: int) -> NDArray[np.int32]:
+    count = parameter_registers(task.input_type.bytes)
+    return requantisation_values(*_numbers(task, op), block, task.topology.tile.lanes, count)
 
 
 def _numbers(task: TileTask, op: Kernel) -> Numbers:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from math import prod
 
 from tilesim.tiled.compiler.task import Level, NestWriter
 from tilesim.tiled.isa.model.fields import Alternate, Reference
@@ -79,3 +80,9 @@ def sum_bytes(op: TensorOp, row_bytes: int) -> int:
         return 0
     strides = dict(op.sums_out.strides)
     return sum((loop.bound - 1) * strides.get(loop.name, 0) for loop in op.nest.loops) + row_bytes
+
+
+def sum_accesses(op: TensorOp) -> int:
+    """Rows of sums that a tensorop reads and writes, one of each for a result group."""
+    groups = prod(loop.bound for loop in op.nest.loops[:-1] if loop.name not in op.reduce)
+    return groups * ((op.sums_in is not None) + (op.sums_out is not None))
