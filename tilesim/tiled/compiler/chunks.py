@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.feature_map import FeatureMap
+from tilesim.tiled.compiler.input_parts import InputPart, input_parts
 from tilesim.tiled.compiler.lower.convolution import block_weight_bytes, kernel_of
-from tilesim.tiled.compiler.lower.input_parts import InputPart, input_parts
 from tilesim.tiled.compiler.operators import traits_of
 from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.task import TileTask

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
-from tilesim.tiled.compiler.lower.input_parts import InputPart
+from tilesim.tiled.compiler.input_parts import InputPart
 from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
