@@ -69,10 +69,10 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
     ("change", "sentence"),
     [
         (
-            {"wide_memory.size_bytes": 8192},
+            {"wide_memory.size_bytes": 4096},
             (
                 "digits: parameters of layer residual must fit the wide memory of edge-1x1: "
-                "9.75 KiB are needed at once, 7.5 KiB of 8 KiB are free"
+                "9.75 KiB are needed at once, 3.5 KiB of 4 KiB are free"
             ),
         ),
         (
