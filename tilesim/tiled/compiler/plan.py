@@ -15,6 +15,7 @@ from typing import TypeAlias
 from tilesim.errors import CapacityError
 from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.network.graph import Network
+from tilesim.network.operators import DepthwiseConvolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.chunks import SetLimit
@@ -32,6 +33,7 @@ from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.compiler.transfers import staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.topology import Topology
 
 Planned: TypeAlias = list[tuple[ProgramBuilder, list[Pieces], WideLayout]]
@@ -93,15 +95,23 @@ def _fitting(ways: Iterable[Way], policy: CachePolicy, limit: SetLimit) -> list[
 
 
 def _ways(networks: Sequence[Network], topology: Topology, asked: Sequence[Wishes]) -> Iterator[Way]:
-    """Cuts as asked that fit, and whether depthwise layers make several pixels at once; by estimate, in the last none
-    does.
+    """Cuts as asked that fit, and whether depthwise layers make several pixels at once; in the last, no layer does.
+    Ways in which nothing would change are left out.
     """
     mixed = any(own.mixed for own in asked)
     narrow = [replace(own, side_by_side=False) for own in asked]
-    for wishes, ways in ((asked, (True, False)), (narrow, (False,))) if mixed else ((asked, (False,)),):
+    depthwise = mixed and any(_has_depthwise(network) for network in networks)
+    with suppress(CapacityError):
+        builders = _builders(networks, topology, asked)
+        yield from ((builders, side_by_side) for side_by_side in ((True, False) if depthwise else (False,)))
+        mixed = any(map_.pixels > 1 for builder in builders for map_ in builder.placement.maps.values())
+    if mixed and narrow != asked:
         with suppress(CapacityError):
-            builders = _builders(networks, topology, wishes)
-            yield from ((builders, side_by_side) for side_by_side in ways)
+            yield _builders(networks, topology, narrow), False
+
+
+def _has_depthwise(network: Network) -> bool:
+    return any(isinstance(node.operator, DepthwiseConvolution) for node in network.nodes)
 
 
 def _builders(networks: Sequence[Network], topology: Topology, wishes: Sequence[Wishes]) -> list[ProgramBuilder]:
@@ -111,13 +121,24 @@ def _builders(networks: Sequence[Network], topology: Topology, wishes: Sequence[
 def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLimit, *, side_by_side: bool) -> Planned:
     """Whole layers, if all of them stay; that has been tried before sets are cut along their inputs."""
     layouts = None
-    if not limit.most_sum_bytes:
+    if not limit.most_sum_bytes and all(map(_may_stay, builders)):
         networks_lowered = [_lowered(builder, None, side_by_side) for builder in builders]
         layouts = all_stay([needs for _, needs in networks_lowered], policy)
     if layouts is None:
         networks_lowered = [_lowered(builder, limit, side_by_side) for builder in builders]
         layouts = some_stream([needs for _, needs in networks_lowered], policy)
     return list(zip(builders, (steps for steps, _ in networks_lowered), layouts, strict=True))
+
+
+def _may_stay(builder: ProgramBuilder) -> bool:
+    """Whether the tiles have room for the weights, at least, of which each of them needs all."""
+    network, copies = builder.plan.network, [0] * builder.topology.tiles
+    layers = {call.layer: call for call in builder.partition.calls if not builder.placement.maps[call.makes].block}
+    for call in layers.values():
+        constants = [network.tensors[index].data for index in call.node.inputs[1:2]]
+        for tile in bits(call.tiles):
+            copies[tile] += sum(data.nbytes for data in constants if data is not None)
+    return max(copies) <= builder.topology.wide_memory.size_bytes
 
 
 def _streams(planned: Planned) -> bool:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
@@ -21,8 +22,8 @@ from tilesim.units import format_bytes
 Uses = Mapping[SetKey, range]
 """From which round of tensorops to which a set is used."""
 
-Sizes = Mapping[SetKey, int]
-"""Bytes of each set."""
+Integers = NDArray[np.int64]
+"""A number for each set that streams, in the order of their use."""
 
 REGION_STEPS = 8
 """Sizes of the region for what streams that are tried."""
@@ -65,6 +66,14 @@ class Needs:
             )
             for key in sets.keys()  # noqa: SIM118  (not a mapping)
         ]
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """From which round to which each set that streams is used, in the order of their use."""
+
+    start: Sequence[int]
+    stop: Sequence[int]
 
 
 @dataclass(frozen=True)
@@ -299,16 +308,19 @@ def stream_buffers(
     at once: more would fill the ring consumers' buffers and hold the instruction bus.
     """
     streaming = _by_use(uses, keys)
-    sizes = {key: sets.rows_bytes(key) for key in streaming}
-    addresses = _round(sizes, uses, streaming, len(region)) or _fitted(sizes, uses, streaming, len(region), row_bytes)
+    sizes = np.array([sets.rows_bytes(key) for key in streaming], np.int64)
+    rounds = Rounds([uses[key].start for key in streaming], [uses[key].stop for key in streaming])
+    starts = _round(sizes, rounds, len(region))
+    if starts is None:
+        starts = _fitted(sizes, rounds, [key.title for key in streaming], len(region), row_bytes)
     buffers: dict[SetKey, StreamBuffer] = {}
     ready = 0
-    for place, key in enumerate(streaming):
-        before = tuple(other for other in buffers if _overlap(sizes, addresses, key, other))
-        ready = max([ready, *(uses[other].stop for other in before)])
+    for place, (key, before) in enumerate(zip(streaming, _overlaps(starts, sizes), strict=True)):
+        ready = max([ready, *(rounds.stop[other] for other in before)])
         if place >= ahead:
-            ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
-        buffers[key] = StreamBuffer(region.start + addresses[key], ready, before)
+            ready = max(ready, min(rounds.start[place - ahead] + 1, rounds.start[place]))
+        replaces = tuple(streaming[other] for other in before)
+        buffers[key] = StreamBuffer(region.start + int(starts[place]), ready, replaces)
     return buffers
 
 
@@ -316,27 +328,35 @@ def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
     return sorted(keys, key=lambda key: (uses[key].start, key))
 
 
-def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int) -> dict[SetKey, int] | None:
+def _round(sizes: Integers, rounds: Rounds, capacity: int) -> Integers | None:
     """An address for each set, directly behind the one before it and round again: so they can come as far ahead as
     there is room. None if one would still be in use there.
     """
-    addresses: dict[SetKey, int] = {}
+    starts = np.zeros_like(sizes)
     end = 0
-    for key in keys:
-        size = sizes[key]
-        addresses[key] = end if end + size <= capacity else 0
-        end = addresses[key] + size
-        before = (other for other in addresses if other != key and _overlap(sizes, addresses, key, other))
-        if end > capacity or any(uses[other].stop > uses[key].start for other in before):
+    for place, size in enumerate(sizes.tolist()):
+        starts[place] = end if end + size <= capacity else 0
+        end = int(starts[place]) + size
+        if end > capacity:
             return None
-    return addresses
+    used = (
+        rounds.stop[other] > first
+        for first, others in zip(rounds.start, _overlaps(starts, sizes), strict=True)
+        for other in others
+    )
+    return None if any(used) else starts
 
 
-def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int, row_bytes: int) -> dict[SetKey, int]:
+def _fitted(sizes: Integers, rounds: Rounds, titles: Sequence[str], capacity: int, row_bytes: int) -> Integers:
     """An address for each set, by lifetime."""
-    lives = [Lifetime(sizes[key], uses[key].start, uses[key].stop - 1, key.title) for key in keys]
-    return dict(zip(keys, allocate(lives, capacity, row_bytes), strict=True))
+    each = zip(sizes.tolist(), rounds.start, rounds.stop, titles, strict=True)
+    lives = [Lifetime(size, start, stop - 1, title) for size, start, stop, title in each]
+    return np.array(allocate(lives, capacity, row_bytes), np.int64)
 
 
-def _overlap(sizes: Sizes, addresses: Mapping[SetKey, int], a: SetKey, b: SetKey) -> bool:
-    return addresses[a] < addresses[b] + sizes[b] and addresses[b] < addresses[a] + sizes[a]
+def _overlaps(starts: Integers, sizes: Integers) -> Iterator[list[int]]:
+    """For each set, those before it in the order of their use whose places share bytes with its own."""
+    ends = starts + sizes
+    for place in range(len(starts)):
+        shared = (starts[:place] < ends[place]) & (starts[place] < ends[:place])
+        yield np.flatnonzero(shared).tolist()
