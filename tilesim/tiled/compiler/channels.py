@@ -13,7 +13,7 @@ from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.lower.totals import is_total, sums_block
+from tilesim.tiled.compiler.lower.totals import is_total, sums_block, sums_rows
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.compiler.rows import rows_for
@@ -107,7 +107,8 @@ class Spreader:
         if source.block or not block or len(parts) < 2 or not self._has_loops(source, block):
             return None
         wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
-        sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
+        sums = sums_rows(source.pixel_bytes // block, self.topology)
+        sent = max(rows_for(part.block, wide.row_bytes) for part in parts)
         largest = max(len(part.rows) * len(part.columns) for part in parts)
         adding = largest * words + exchange(len(parts), sums)
         gathering = (len(parts) + 1) * sent * wide.row_bytes // self._word + source.shape.pixels * words
