@@ -4,28 +4,29 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
 
 from tilesim.errors import CapacityError
-from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
+from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
-from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
+from tilesim.tiled.caching import Decision, Home, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
-from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
+from tilesim.tiled.compiler.program_builder import HOME_CYCLES
+from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
+from tilesim.tiled.compiler.wide_layout import DataRange, KeptRun, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
-Uses = Mapping[SetKey, range]
-"""From which round of tensorops to which a set is used."""
-
-Sizes = Mapping[SetKey, int]
-"""Bytes of each set."""
-
 REGION_STEPS = 8
 """Sizes of the region for what streams that are tried."""
+SPLIT_RECEIVES = 3
+"""Instructions with which a tile receives a set that has several home tiles: before its own run, behind it, and it."""
+SPLIT_COPIES = 2
+"""How often rows of a set with several home tiles cross the ring at most: those of a tile's own run come back to it."""
 
 
 @dataclass(frozen=True)
@@ -69,12 +70,13 @@ class Needs:
 
 @dataclass(frozen=True)
 class JointResidency:
-    """For each network: what becomes of its sets, and where those lie that stay, from the first byte for such. ``end``
-    is how many bytes they take in the tile with most.
+    """For each network: what becomes of its sets, and where those lie that stay, and runs of sets, from the first byte
+    for such. ``end`` is how many bytes they take in the tile with most.
     """
 
     decisions: list[dict[SetKey, Decision]]
     stay: list[dict[SetKey, int]]
+    runs: list[dict[SetKey, tuple[KeptRun, ...]]]
     end: int
 
 
@@ -88,25 +90,45 @@ def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
     """As much in the tiles as fits beside the region through which the rest streams."""
-    residency = _beside(needs, policy, [_stream_bytes(need) for need in needs])
-    if needs[0].roomy:
-        residency = _roomy(needs, policy, residency)
+    ways = [_partly_resident(needs, policy, split=split) for split in (False, True)[: 1 + policy.cache]]
+    residency = min(ways, key=partial(_moving_cycles, needs[0].topology))
     streaming = zip(needs, residency.decisions, strict=True)
     return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
 
 
-def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int]) -> JointResidency:
+def _partly_resident(needs: Sequence[Needs], policy: CachePolicy, *, split: bool) -> JointResidency:
+    """What stays, sets whole or also ``split`` over several home tiles."""
+    residency = _beside(needs, policy, [_stream_bytes(need) for need in needs], split=split)
+    return _roomy(needs, policy, residency, split=split) if needs[0].roomy else residency
+
+
+def _moving_cycles(topology: Topology, residency: JointResidency) -> float:
+    """About what all that moves in an inference takes, from data memory and from tile to tile, one after the other."""
+    row_cycles = topology.ring_row_cycles + HOME_CYCLES
+    return sum(_cycles_of(d, topology, row_cycles) for own in residency.decisions for d in own.values())
+
+
+def _cycles_of(decision: Decision, topology: Topology, row_cycles: int) -> float:
+    size, row_bytes = decision.set.data_bytes, topology.wide_memory.row_bytes
+    if not decision.cached:
+        return max(float(size / topology.parameter_bytes_per_cycle), row_cycles * size / row_bytes)
+    sent = decision.set.bytes_per_tile if decision.home is Home.HOME_TILE else 0
+    sent += sum(run.bytes * (1 if decision.set.per_tile else SPLIT_COPIES) for run in decision.runs)
+    return row_cycles * sent / row_bytes
+
+
+def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int], *, split: bool) -> JointResidency:
     """What stays beside regions of so many bytes."""
     free = min(need.free_bytes - size for need, size in zip(needs, streaming, strict=True))
     budget = free if policy.cache else 0
-    residency = _joint_residency(needs, policy, budget)
+    residency = _joint_residency(needs, policy, budget, split=split)
     while residency.end > free:
         budget -= residency.end - free  # places alike in all tiles leave gaps
-        residency = _joint_residency(needs, policy, budget)
+        residency = _joint_residency(needs, policy, budget, split=split)
     return residency
 
 
-def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency) -> JointResidency:
+def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency, *, split: bool) -> JointResidency:
     """What stays beside the largest regions, of up to three sets that follow each other, with which no more sets than
     beside ``narrow`` ones have to come from data memory, which is slow: so that sets can come in full while the one
     before is in use.
@@ -114,7 +136,7 @@ def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency) 
     two, three = ([_stream_bytes(need, count) for need in needs] for count in (2, 3))
     for step in range(REGION_STEPS, 0, -1):
         between = [a + (b - a) * step // REGION_STEPS for a, b in zip(two, three, strict=True)]
-        residency = _beside(needs, policy, between)
+        residency = _beside(needs, policy, between, split=split)
         if _homeless(residency) <= _homeless(narrow):
             return residency
     return narrow
@@ -124,21 +146,27 @@ def _homeless(residency: JointResidency) -> int:
     return sum(not decision.cached for own in residency.decisions for decision in own.values())
 
 
-def _joint_residency(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> JointResidency:
+def _joint_residency(
+    needs: Sequence[Needs], policy: CachePolicy, budget: int, *, split: bool = False
+) -> JointResidency:
     sets = [parameters for number, own in enumerate(needs) for parameters in own.described(number)]
     order = order_of(sets, policy.network_priority, policy.layer_priority)
-    planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order))
+    row_bytes = needs[0].topology.wide_memory.row_bytes if split else 0
+    planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order, row_bytes))
     decisions = [{key: next(planned) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
     return JointResidency(decisions, *_residents(needs, decisions))
 
 
-def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) -> tuple[list[dict[SetKey, int]], int]:
-    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first. A set
-    begins in the row in which the one before it ends, if the same tiles load both, and with the same bytes.
+def _residents(
+    needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]
+) -> tuple[list[dict[SetKey, int]], list[dict[SetKey, tuple[KeptRun, ...]]], int]:
+    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first, runs of
+    sets last. A set begins in the row in which the one before it ends, if the same tiles load both, and with the same
+    bytes.
     """
     row_bytes = needs[0].topology.wide_memory.row_bytes
     ends = [0] * needs[0].topology.tiles
-    kept = [(number, key, d) for number, own in enumerate(decisions) for key, d in own.items() if d.cached]
+    kept = [(number, key, d) for number, own in enumerate(decisions) for key, d in own.items() if d.holders]
     stay: list[dict[SetKey, int]] = [{} for _ in needs]
     loaded: object = None
     for number, key, decision in sorted(kept, key=lambda resident: -len(resident[2].holders)):
@@ -148,7 +176,18 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
         place = stay[number][key] = sets.place(key, end) if loaded and loaded == before else padded(end, row_bytes)
         for tile in holders:
             ends[tile] = place + (sets.size_bytes(key) if loaded else sets.rows_bytes(key))
-    return stay, padded(max(ends), row_bytes)
+    ends = [padded(end, row_bytes) for end in ends]
+    runs = [{key: _kept_runs(d, ends) for key, d in own.items() if d.runs} for own in decisions]
+    return stay, runs, max(ends)
+
+
+def _kept_runs(decision: Decision, ends: list[int]) -> tuple[KeptRun, ...]:
+    """Behind what each tile has, whole rows all."""
+    kept = []
+    for run in decision.runs:
+        kept.append(KeptRun(run, ends[run.tile]))
+        ends[run.tile] += run.bytes
+    return tuple(kept)
 
 
 def _stream_bytes(needs: Needs, following: int = 2) -> int:
@@ -164,7 +203,8 @@ def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> di
     streaming = [key for key, decision in decisions.items() if not decision.resident]
     try:
         ahead = -(-needs.topology.instruction_bus.buffer_depth // 2)
-        return stream_buffers(needs.sets, needs.uses, streaming, region, wide.row_bytes, ahead)
+        places = {key: SPLIT_RECEIVES for key in streaming if decisions[key].runs}
+        return stream_buffers(needs.sets, needs.uses, streaming, region, wide.row_bytes, ahead, places)
     except DoesNotFit as error:
         raise _too_large(needs, error.item.size) from None
 
@@ -172,8 +212,8 @@ def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> di
 def _layouts(
     needs: Sequence[Needs], residency: JointResidency, streaming: list[dict[SetKey, StreamBuffer]]
 ) -> list[WideLayout]:
-    networks = zip(needs, residency.decisions, residency.stay, streaming, strict=True)
-    layouts = [_layout(own, decisions, stay, residency.end, buffers) for own, decisions, stay, buffers in networks]
+    networks = zip(needs, residency.decisions, residency.stay, residency.runs, streaming, strict=True)
+    layouts = [_layout(*own, residency.end) for own in networks]
     _check_data_memory(needs, sum(layout.data_bytes for layout in layouts))
     return layouts
 
@@ -208,8 +248,9 @@ def _layout(
     needs: Needs,
     decisions: Mapping[SetKey, Decision],
     stay: Mapping[SetKey, int],
-    end: int,
+    runs: Mapping[SetKey, tuple[KeptRun, ...]],
     streaming: Mapping[SetKey, StreamBuffer],
+    end: int,
 ) -> WideLayout:
     """From the bottom: the reserve, what stays, staging rows, and all the rest for what streams."""
     wide = needs.topology.wide_memory
@@ -226,7 +267,8 @@ def _layout(
         stay={key: first + place for key, place in stay.items()},
         buffers=streaming,
         stream=range(address, wide.size_bytes),
-        sources=_sources(needs, stay, [*stay, *streaming]),
+        sources=_sources(needs, stay, [*stay, *runs, *streaming]),
+        runs={key: tuple(KeptRun(k.run, first + k.address) for k in kept) for key, kept in runs.items()},
     )
 
 
@@ -268,75 +310,3 @@ def _joined(
         for place, (_, data) in zip(places, variants, strict=True):
             whole[place : place + data.size] = data
         yield variants[0][0], whole
-
-
-def least_bytes(sets: ParameterSets, uses: Uses) -> int:
-    """All that any one round needs, for which the stream region must have room."""
-    live: dict[int, int] = {}
-    for key, rounds in uses.items():
-        for now in rounds:
-            live[now] = live.get(now, 0) + sets.rows_bytes(key)
-    return max(live.values(), default=0)
-
-
-def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int, following: int = 2) -> int:
-    """Bytes through which all sets could stream: the least, or, so that one can come while the one before is in use,
-    any so many that follow each other, or fewer, but two, if that leaves half of the memory to what stays.
-    """
-    least = least_bytes(sets, uses)
-    sizes = [sets.rows_bytes(key) for key in _by_use(uses, uses)]
-    for count in range(following, 1, -1):
-        several = max((sum(sizes[k : k + count]) for k in range(len(sizes) - count + 1)), default=0)
-        if least <= several <= free_bytes // 2:
-            return several
-    return least
-
-
-def stream_buffers(
-    sets: ParameterSets, uses: Uses, keys: Iterable[SetKey], region: range, row_bytes: int, ahead: int
-) -> dict[SetKey, StreamBuffer]:
-    """A place in ``region`` for each of ``keys``, in the order of their use. At most ``ahead`` of them are on their way
-    at once: more would fill the ring consumers' buffers and hold the instruction bus.
-    """
-    streaming = _by_use(uses, keys)
-    sizes = {key: sets.rows_bytes(key) for key in streaming}
-    addresses = _round(sizes, uses, streaming, len(region)) or _fitted(sizes, uses, streaming, len(region), row_bytes)
-    buffers: dict[SetKey, StreamBuffer] = {}
-    ready = 0
-    for place, key in enumerate(streaming):
-        before = tuple(other for other in buffers if _overlap(sizes, addresses, key, other))
-        ready = max([ready, *(uses[other].stop for other in before)])
-        if place >= ahead:
-            ready = max(ready, min(uses[streaming[place - ahead]].start + 1, uses[key].start))
-        buffers[key] = StreamBuffer(region.start + addresses[key], ready, before)
-    return buffers
-
-
-def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
-    return sorted(keys, key=lambda key: (uses[key].start, key))
-
-
-def _round(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int) -> dict[SetKey, int] | None:
-    """An address for each set, directly behind the one before it and round again: so they can come as far ahead as
-    there is room. None if one would still be in use there.
-    """
-    addresses: dict[SetKey, int] = {}
-    end = 0
-    for key in keys:
-        size = sizes[key]
-        addresses[key] = end if end + size <= capacity else 0
-        end = addresses[key] + size
-        before = (other for other in addresses if other != key and _overlap(sizes, addresses, key, other))
-        if end > capacity or any(uses[other].stop > uses[key].start for other in before):
-            return None
-    return addresses
-
-
-def _fitted(sizes: Sizes, uses: Uses, keys: Sequence[SetKey], capacity: int, row_bytes: int) -> dict[SetKey, int]:
-    """An address for each set, by lifetime."""
-    lives = [Lifetime(sizes[key], uses[key].start, uses[key].stop - 1, key.title) for key in keys]
-    return dict(zip(keys, allocate(lives, capacity, row_bytes), strict=True))
-
-
-def _overlap(sizes: Sizes, addresses: Mapping[SetKey, int], a: SetKey, b: SetKey) -> bool:
-    return addresses[a] < addresses[b] + sizes[b] and addresses[b] < addresses[a] + sizes[a]
