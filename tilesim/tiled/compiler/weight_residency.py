@@ -11,10 +11,10 @@ import numpy as np
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
-from tilesim.tiled.caching import Decision, Home, ParameterSet, order_of, plan
+from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.parameter_ways import check_ways, over_mesh, ring_cycles
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
-from tilesim.tiled.compiler.program_builder import HOME_CYCLES
 from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
 from tilesim.tiled.compiler.wide_layout import DataRange, KeptRun, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.program import Region
@@ -25,8 +25,6 @@ REGION_STEPS = 8
 """Sizes of the region for what streams that are tried."""
 SPLIT_RECEIVES = 3
 """Instructions with which a tile receives a set that has several home tiles: before its own run, behind it, and it."""
-SPLIT_COPIES = 2
-"""How often rows of a set with several home tiles cross the ring at most: those of a tile's own run come back to it."""
 
 
 @dataclass(frozen=True)
@@ -82,10 +80,12 @@ class JointResidency:
 
 def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | None:
     """Everything in every tile that needs it, or None if it doesn't fit or is not wanted."""
+    check_ways(policy, needs[0].topology)
     free = min(need.free_bytes for need in needs)
     residency = _joint_residency(needs, policy, free)
     stays = all(decision.resident for own in residency.decisions for decision in own.values())
-    return _layouts(needs, residency, [{}] * len(needs)) if policy.cache and stays and residency.end <= free else None
+    fits = policy.cache and stays and residency.end <= free
+    return _layouts(needs, policy, residency, [{}] * len(needs)) if fits else None
 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
@@ -93,7 +93,8 @@ def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]
     ways = [_partly_resident(needs, policy, split=split) for split in (False, True)[: 1 + policy.cache]]
     residency = min(ways, key=partial(_moving_cycles, needs[0].topology))
     streaming = zip(needs, residency.decisions, strict=True)
-    return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
+    buffers = [_buffers(need, decisions, residency.end) for need, decisions in streaming]
+    return _layouts(needs, policy, residency, buffers)
 
 
 def _partly_resident(needs: Sequence[Needs], policy: CachePolicy, *, split: bool) -> JointResidency:
@@ -103,18 +104,9 @@ def _partly_resident(needs: Sequence[Needs], policy: CachePolicy, *, split: bool
 
 
 def _moving_cycles(topology: Topology, residency: JointResidency) -> float:
-    """About what all that moves in an inference takes, from data memory and from tile to tile, one after the other."""
-    row_cycles = topology.ring_row_cycles + HOME_CYCLES
-    return sum(_cycles_of(d, topology, row_cycles) for own in residency.decisions for d in own.values())
-
-
-def _cycles_of(decision: Decision, topology: Topology, row_cycles: int) -> float:
-    size, row_bytes = decision.set.data_bytes, topology.wide_memory.row_bytes
-    if not decision.cached:
-        return max(float(size / topology.parameter_bytes_per_cycle), row_cycles * size / row_bytes)
-    sent = decision.set.bytes_per_tile if decision.home is Home.HOME_TILE else 0
-    sent += sum(run.bytes * (1 if decision.set.per_tile else SPLIT_COPIES) for run in decision.runs)
-    return row_cycles * sent / row_bytes
+    """About what all that moves in an inference takes, one after the other."""
+    moving = (d for own in residency.decisions for d in own.values() if not d.resident)
+    return sum(ring_cycles(decision, topology) for decision in moving)
 
 
 def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int], *, split: bool) -> JointResidency:
@@ -210,10 +202,13 @@ def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> di
 
 
 def _layouts(
-    needs: Sequence[Needs], residency: JointResidency, streaming: list[dict[SetKey, StreamBuffer]]
+    needs: Sequence[Needs],
+    policy: CachePolicy,
+    residency: JointResidency,
+    streaming: list[dict[SetKey, StreamBuffer]],
 ) -> list[WideLayout]:
     networks = zip(needs, residency.decisions, residency.stay, residency.runs, streaming, strict=True)
-    layouts = [_layout(*own, residency.end) for own in networks]
+    layouts = [_layout(*own, residency.end, policy) for own in networks]
     _check_data_memory(needs, sum(layout.data_bytes for layout in layouts))
     return layouts
 
@@ -251,6 +246,7 @@ def _layout(
     runs: Mapping[SetKey, tuple[KeptRun, ...]],
     streaming: Mapping[SetKey, StreamBuffer],
     end: int,
+    policy: CachePolicy,
 ) -> WideLayout:
     """From the bottom: the reserve, what stays, staging rows, and all the rest for what streams."""
     wide = needs.topology.wide_memory
@@ -268,6 +264,7 @@ def _layout(
         buffers=streaming,
         stream=range(address, wide.size_bytes),
         sources=_sources(needs, stay, [*stay, *runs, *streaming]),
+        over_mesh=over_mesh(needs.topology, policy, decisions, streaming, needs.uses, needs.issue_cycles),
         runs={key: tuple(KeptRun(k.run, first + k.address) for k in kept) for key, kept in runs.items()},
     )
 

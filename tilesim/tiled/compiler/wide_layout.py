@@ -53,7 +53,7 @@ class WideLayout:
 
     ``stay`` are the addresses of the sets that stay, ``buffers`` the places of those that stream through the bytes
     ``stream``; a set with a home tile has both. ``runs`` are those of sets with several. Sets in ``over_mesh`` go from
-    their home tile from neighbour to neighbour, others over the ring.
+    their home tile from neighbour to neighbour, through the tiles in the bitmap there; others over the ring.
     """
 
     topology: Topology
@@ -65,7 +65,7 @@ class WideLayout:
     stream: range
     sources: Mapping[SetKey, tuple[DataRange, ...]]
     runs: Mapping[SetKey, tuple[KeptRun, ...]] = field(default_factory=dict)
-    over_mesh: frozenset[SetKey] = frozenset()
+    over_mesh: Mapping[SetKey, int] = field(default_factory=dict)
 
     @property
     def transient_bytes(self) -> int:
@@ -128,7 +128,7 @@ class WideLayout:
         regions = [Region("parameters", "wide", load.tiles, load.target, load.bytes) for load in _joined(self._loads())]
         everywhere = 0
         for key in self.buffers:
-            everywhere |= self.streams_to(key)
+            everywhere |= self.over_mesh.get(key, self.streams_to(key))
         if everywhere:
             regions.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
         return [*regions, *self.staging.values()]
