@@ -11,13 +11,14 @@ from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.printable import unknown
 
-SPATIAL, CHANNEL, AUTO, MIXED = "spatial", "channel", "auto", "mixed"
+SPATIAL, CHANNEL, AUTO, MIXED, ONE = "spatial", "channel", "auto", "mixed", "one"
 CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
 """By rows and columns of the map; by output channels, each tile of the whole map; whichever the chip is fastest with; a
 cut for each layer, and lanes for narrow ones, by estimate.
 """
-LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO)
-"""Those that a single layer may have: the estimates are of whole networks."""
+LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO, ONE)
+"""Those that a single layer may have: the estimates are of whole networks. A fully connected layer may be in one tile.
+"""
 
 RING, MESH = "ring", "mesh"
 WAYS = (AUTO, RING, MESH)

@@ -22,7 +22,7 @@ from tilesim.tiled.topology import Topology
 SPLIT_COPIES = 2
 """How often rows of a set with several home tiles cross the ring at most: those of a tile's own run come back to it."""
 
-MARGIN = 2
+MARGIN = 1.5
 """How many times as long the ring must hold up the tiles: maps and their edges have to share either way."""
 
 
