@@ -76,16 +76,19 @@ class SplitSending:
             arrivals.arrived[self.key, tile] = builder.count(tile, Flag.RING_READ_A)
 
     def _sendings(self) -> Iterator[Sending]:
-        """Each run to all, then those of home tiles that need the set back to them."""
+        """Each run to all, then those of home tiles that need the set back to them: from the one that has just got its
+        own, which knows from that that the ring is free.
+        """
         runs, to = self.layout.runs[self.key], self.layout.streams_to(self.key)
         for kept in runs:
             others = to & ~(1 << kept.run.tile) if kept.run.of is None else 1 << kept.run.of
             yield self._sending(kept, others)
-        for kept in runs:
-            if kept.run.of is None and to >> kept.run.tile & 1:
-                sending = self._sending(kept, 1 << kept.run.tile)
-                address = self.address + sending.first * self._row_bytes
-                yield replace(sending, master=self._nearest(kept.run.tile, to), address=address, back=True)
+        needing = [kept for kept in runs if kept.run.of is None and to >> kept.run.tile & 1]
+        masters = [self._nearest(kept.run.tile, to) for kept in needing[:1]] + [kept.run.tile for kept in needing]
+        for kept, master in zip(needing, masters, strict=False):
+            sending = self._sending(kept, 1 << kept.run.tile)
+            address = self.address + sending.first * self._row_bytes
+            yield replace(sending, master=master, address=address, back=True)
 
     def _sending(self, kept: KeptRun, to: int) -> Sending:
         row_bytes = self._row_bytes
