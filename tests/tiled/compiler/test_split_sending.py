@@ -86,7 +86,9 @@ def test_each_run_crosses_the_ring_once_for_all_and_once_back() -> None:
             ([run.run.tile], users & ~(1 << run.run.tile)) for run in kept
         ]
         assert [op.to for op in back] == [1 << run.run.tile for run in kept if users >> run.run.tile & 1]
-        masters, homes = ([bits(bitmap) for bitmap in bitmaps] for bitmaps in zip(*((op.tiles, op.to) for op in back)))
+        masters, homes = (
+            [bits(bitmap) for bitmap in bitmaps] for bitmaps in zip(*((op.tiles, op.to) for op in back), strict=True)
+        )
         assert masters[1:] == homes[:-1]
         [[master], *_], [[home], *_] = masters, homes
         assert (home - master) % 11 == min((home - tile) % 11 for tile in bits(users) if tile != home)

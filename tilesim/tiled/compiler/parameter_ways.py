@@ -1,5 +1,7 @@
 """Which sets of parameters go over the mesh from the tile that keeps them: those that hold up the tiles less so, by
-estimate, than over the ring, on which one master follows another, and infeeds wait for data memory.
+estimate, than over the ring.
+
+Source: US 2025/0265455 [0038], [0047] for the two ways; the estimate is an assumption.
 """
 
 from __future__ import annotations
