@@ -116,7 +116,9 @@ class Ring(ConfigSection):
         Literal["stall", "circulate"], Field(description="what a row does that finds no consumer posted")
     ] = "stall"
     byte_filter: Annotated[bool, Field(description="whether consumers can pick bytes of a stream")] = False
-    consumer_queues: Annotated[int, Field(ge=1, le=2, description="queues of ring consumers a tile")] = 1
+    consumer_queues: Annotated[
+        int, Field(ge=1, le=2, description="queues of ring consumers a tile, each with a channel of the ring")
+    ] = 1
 
     _width = field_validator("width_bytes")(_power_of_two)
 
@@ -209,7 +211,7 @@ class Classifier(ConfigSection):
     cycles_per_element: Annotated[Count, Field(description="cycles that its function takes for an output")] = 1
 
 
-MODELLED: dict[str, object] = {"ring.consumer_queues": 1}
+MODELLED: dict[str, object] = {}
 """Keys of which only one choice is modelled so far: another one is refused instead of being ignored."""
 
 

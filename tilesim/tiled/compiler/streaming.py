@@ -12,8 +12,9 @@ from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import TENSOR_FLAGS, ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
+from tilesim.tiled.isa.model.fields import Channel, Traversal, Watcher, bits, channels_of
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.sheet import CONSUMERS, FLAGS
 
 
 @dataclass
@@ -50,7 +51,7 @@ class ParameterStream:
     def waits(self, key: SetKey, tile: int) -> tuple[Watcher, ...]:
         """What a tensorop waits for that computes from a set."""
         count = self.arrived.get((key, tile))
-        return () if count is None else (self.builder.counted(Flag.RING_READ_A, count),)
+        return () if count is None else (self.builder.counted(FLAGS[CONSUMERS[self.channel]], count),)
 
     def use(self, keys: Mapping[int, SetKey]) -> None:
         """The tensorops of a round, now written, use a set in each tile."""
@@ -67,8 +68,8 @@ class ParameterStream:
     def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
         builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
-        turn = builder.infeed_turn() if home is None else 0
-        wait = () if home is None else builder.turn(home)
+        turn = builder.infeed_turn(self.channel) if home is None else 0
+        wait = () if home is None else builder.turn(home, self.channel)
         rows = self._rows(buffer.address, self.layout.sets.rows_bytes(key))
         label = f"stream{key.layer}.{key.chunk}"
         self._receive(label, key, buffer, rows, tiles)
@@ -77,9 +78,9 @@ class ParameterStream:
                 builder.infeed(infeed)
         else:
             kept = self._rows(self.layout.stay[key], self.layout.sets.rows_bytes(key))
-            op = RingProduce(tiles=0, read=kept, to=tiles, wait=wait, layer=key.layer)
+            op = RingProduce(tiles=0, read=kept, to=tiles, channel=self.channel, wait=wait, layer=key.layer)
             builder.write(f"{label}.send", {home: op})
-            builder.send(home, tiles)
+            builder.send(home, tiles, self.channel)
 
     def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
         """Each tile waits until its last tensorop is done that used what lies in the buffer's bytes."""
@@ -89,6 +90,7 @@ class ParameterStream:
             by_flag: RingConsume(
                 tiles=0,
                 write=rows,
+                channel=self.channel,
                 wait=tuple(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k),
                 produce="r",
                 layer=key.layer,
@@ -98,7 +100,12 @@ class ParameterStream:
         consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
         self.builder.write(f"{label}.receive", consumes)
         for tile in consumes:
-            self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
+            self.arrived[key, tile] = self.builder.raised[tile, FLAGS[CONSUMERS[self.channel]]]
+
+    @property
+    def channel(self) -> Channel:
+        """That of the ring: the last one that the chip has, so that activations, on A, never queue behind parameters."""
+        return channels_of(self.builder.topology)[-1]
 
     @property
     def _nothing(self) -> NDArray[np.int64]:
@@ -121,6 +128,7 @@ class ParameterStream:
                 address=first.address,
                 to=first.tiles,
                 transfers=len(run),
+                channel=self.channel,
                 turn=turn,
                 layer=key.layer,
                 label=f"{label}.send{number}",
