@@ -32,6 +32,8 @@ THEMES: dict[str, dict[str, int]] = {
 """How often each kind of step comes, by what programs are about."""
 UNRULY, LOADED, CRIPPLED = 0.15, 0.15, 0.03
 """Shares of programs: those that let masters meet, that load constants first, and that lack an instruction."""
+CROWDED = 0.15
+"""Share of steps, on chips with two channels, before which both bring rows to one tile."""
 LOADED_BYTES = 256
 """Constants that come to narrow memory."""
 
@@ -91,6 +93,8 @@ def _step(sketch: Sketch, ring: Ring, theme: str) -> None:
         "fence": partial(_fence, sketch),
         "jam": partial(_jam, sketch, ring),
     }
+    if sketch.chip.ring.consumer_queues > 1 and sketch.maybe(CROWDED):
+        ring.crowd()
     names, weights = zip(*THEMES[theme].items(), strict=True)
     makers[sketch.random.choices(names, weights)[0]]()
 

@@ -9,11 +9,20 @@ from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
 from tilesim.arithmetic.classify import bytes_made
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.tiled.isa.model.fields import ORDINALS, ByteFilter, Channel, Engine, Traversal, Watcher, channels_of
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.instructions import (
+    Classify,
+    Infeed,
+    Outfeed,
+    RingConsume,
+    RingProduce,
+    increments,
+    raised_flag,
+)
 from tilesim.tiled.isa.model.sheet import CONSUMERS
 
 MOST_ROWS = 4
 MOST_CHOSEN = 80
+MOST_CROWDED = 12
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)
 
 
@@ -104,6 +113,23 @@ class Ring:
         """What is loose on this channel."""
         return [sent for sent in self.loose if sent.channel is self.channel]
 
+    def crowd(self) -> None:
+        """Rows on both channels for one tile at once, of which those of one channel wait there until some of the other
+        have come.
+        """
+        sketch, random = self.sketch, self.sketch.random
+        taker, channels = random.randrange(sketch.tiles), random.sample(list(Channel), 2)
+        self.barrier()
+        nodes = [node for node in range(sketch.tiles + 1) if node != taker + 1]
+        masters = [random.choice(nodes) for _ in channels]
+        rows = [random.randint(2, MOST_CROWDED) for _ in channels]
+        wait: tuple[Watcher, ...] = ()
+        for self.channel, count in zip(channels, rows, strict=True):
+            wait = self._post_consumer((taker,), count, wait=wait)
+        for self.channel, master, count in zip(channels, masters, rows, strict=True):
+            self._note(master, taker + 1, (taker,))
+            self._send(master, 1 << taker, count, 0)
+
     def _master(self) -> int:
         tiles = [tile + 1 for tile in range(self.sketch.tiles)]
         here = self._here
@@ -171,7 +197,10 @@ class Ring:
             for _ in range(counts[tile]):
                 self._post_consumer((tile,), rows)
 
-    def _post_consumer(self, tiles: tuple[int, ...], rows: int, whole: bool = False) -> None:
+    def _post_consumer(
+        self, tiles: tuple[int, ...], rows: int, whole: bool = False, wait: tuple[Watcher, ...] = ()
+    ) -> tuple[Watcher, ...]:
+        """What may wait until it has taken some of its rows."""
         sketch, kept = self.sketch, None
         written = rows
         if sketch.chip.ring.byte_filter and not whole and sketch.maybe(0.5):
@@ -180,7 +209,7 @@ class Ring:
             if not written:
                 kept, written = None, rows
         base, produce = sketch.place("wide", written * sketch.row), produced(sketch)
-        wait = sketch.idle_watch(tiles[0]) if len(tiles) == 1 else ()
+        wait = wait or (sketch.idle_watch(tiles[0]) if len(tiles) == 1 else ())
         op = RingConsume(
             tiles=bitmap(tiles),
             write=rows_of(base, written, sketch.row),
@@ -190,7 +219,10 @@ class Ring:
             produce=produce,
         )
         size = written * sketch.row
+        flag = raised_flag(op)
+        before = sketch.counts.get((tiles[0], flag), 0) - sketch.strict
         sketch.post(op, Buffer("wide", base, size, tiles, unit_bytes=unit_bytes(produce, sketch.row)))
+        return (Watcher(flag, before + 1 + increments(op) // 2),) if produce else ()
 
     def _filter(self, rows: int) -> ByteFilter:
         random, row = self.sketch.random, self.sketch.row
