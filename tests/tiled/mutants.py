@@ -360,6 +360,7 @@ MUTANTS = (
         "units/ring/node_link.py",
         "for each in self.stops:",
         "for each in reversed(self.stops):",
+        (2, 6, 7),
         queues=2,
     ),
     Mutant(
@@ -367,6 +368,7 @@ MUTANTS = (
         "stepped/ring.py",
         "if left and (self.link.kind == BUSY or not self.credits):",
         "if left and not self.credits:",
+        (2, 14, 28),
         queues=2,
     ),
     Mutant(
@@ -374,6 +376,7 @@ MUTANTS = (
         "stepped/ring_consumer.py",
         "if self._will_commit() and self._clashes(",
         "if False and self._clashes(",
+        (2, 6, 31),
         queues=2,
     ),
     Mutant(
@@ -381,6 +384,7 @@ MUTANTS = (
         "units/ring/ring_commits.py",
         "return self._shares and self._cycles",
         "return self._cycles",
+        (84,),
         queues=2,
     ),
     Mutant(
@@ -388,13 +392,15 @@ MUTANTS = (
         "stepped/ring_producer.py",
         "(Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B)",
         "(Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_A)",
+        (13, 105, 107),
         queues=2,
     ),
     Mutant(
         "the infeed's tails of either channel (event)",
         "units/host/infeed.py",
-        "Channel.B: \"tails_b\"",
-        "Channel.B: \"tails\"",
+        'Channel.B: "tails_b"',
+        'Channel.B: "tails"',
+        (41, 78, 111),
         queues=2,
     ),
     Mutant(
@@ -402,6 +408,7 @@ MUTANTS = (
         "stepped/chip.py",
         "zip(ring, [ring[-1], *ring], strict=False)",
         "zip(ring, [self.rings[0][-1], *self.rings[0]], strict=False)",
+        (0, 2, 5),
         queues=2,
     ),
     Mutant(
@@ -409,6 +416,7 @@ MUTANTS = (
         "units/ring/node_link.py",
         "self.poke(self.free - now)",
         "pass",
+        (2, 7, 17),
         queues=2,
     ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),

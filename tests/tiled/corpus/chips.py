@@ -52,6 +52,7 @@ LINKS: dict[str, tuple[Any, ...]] = {
 """What a host's link may be besides, on one chip of ``LINKED``."""
 LINKED = 4
 
+
 def random_chip(random: Random, queues: int = 1) -> Topology:
     """A chip of one to six tiles, any two of whose sizes, widths, depths, latencies and rules may meet."""
     tree: dict[str, Any] = {

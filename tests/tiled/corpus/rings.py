@@ -133,11 +133,7 @@ class Ring:
     def _master(self) -> int:
         tiles = [tile + 1 for tile in range(self.sketch.tiles)]
         here = self._here
-        if (
-            here
-            and all(0 in self._occupied(sent.master, sent.last) for sent in here)
-            and self.sketch.maybe(0.8)
-        ):
+        if here and all(0 in self._occupied(sent.master, sent.last) for sent in here) and self.sketch.maybe(0.8):
             return 0  # which has seen them all
         return self.sketch.random.choice((0, *tiles, *tiles))
 
@@ -241,9 +237,7 @@ class Ring:
         wait = sketch.watch(source, "r", sketch.row)
         if turn:
             wait = (*wait, Watcher(ORDINALS[self.channel], turn - sketch.strict))
-        op = RingProduce(
-            tiles=1 << tile, read=read, to=to, channel=self.channel, wait=wait, produce=produced(sketch)
-        )
+        op = RingProduce(tiles=1 << tile, read=read, to=to, channel=self.channel, wait=wait, produce=produced(sketch))
         sketch.post(op)
 
     def _infeed(self, to: int, rows: int, turn: int, times: int) -> None:
@@ -253,9 +247,7 @@ class Ring:
         address = sketch.random.randint(0, min(room, 30)) * sketch.row if source == "data" else 0
         sketch.host_rows += total if source == "host" else 0
         sketch.emit(
-            Infeed(
-                source=source, rows=rows, address=address, to=to, transfers=times, channel=self.channel, turn=turn
-            )
+            Infeed(source=source, rows=rows, address=address, to=to, transfers=times, channel=self.channel, turn=turn)
         )
 
     def _to_sink(self, master: int) -> None:

@@ -105,9 +105,7 @@ def test_an_instruction_fills_whole_words_and_the_bus_has_room_for_it(models: Pa
 
 def test_flags_that_nothing_raised_are_left_out_of_what_an_older_fence_resets() -> None:
     """So is what an older file of bytes has of them, see :mod:`tests.test_saved_by_0_1`."""
-    [fence] = program(
-        "tile_fence tiles=0x1 reset=avdata,parameters,wide_to_scaling,ring_write"
-    ).run
+    [fence] = program("tile_fence tiles=0x1 reset=avdata,parameters,wide_to_scaling,ring_write").run
     assert isinstance(fence, TileFence)
     assert fence.reset == (Flag.AVDATA, Flag.RING_WRITE)
 

@@ -205,7 +205,9 @@ class RingStop:
 
     def state(self) -> tuple[object, ...]:
         """Everything here that decides on what happens next."""
-        standing = tuple((at - self._clock.cycle, id(packet.row), packet.header) for at, packet in self.register)
+        standing = tuple(
+            (max(0, at - self._clock.cycle), id(packet.row), packet.header) for at, packet in self.register
+        )
         passing = tuple((each.parts, each.own) for each in self._passing)
         return standing, self.credits, self.outgoing is None, passing, self.link.parts_left
 

@@ -167,12 +167,14 @@ class RingStop:
 
     def state(self) -> object:
         """Everything that decides on what the stop does next, but for what others do."""
-        now = self._clock.cycle
-        packets = [(ready - now, packet.header, packet.transfer, packet.number) for ready, packet in self._register]
+        now, places = self._clock.cycle, self.credits
+        packets = [
+            (max(0, ready - now), packet.header, packet.transfer, packet.number) for ready, packet in self._register
+        ]
         coming = [cycle - now for cycle in self._freed]
         decisions = self.node_link.decisions_from(now)
         busy = max(0, self._next_packet - now), max(0, self.node_link.free - now)
-        return packets, len(self.outgoing), self.credits, coming, decisions, busy
+        return packets, len(self.outgoing), places, coming, decisions, busy
 
     def decide(self, now: int) -> None:
         """Do what can be done in this cycle; the stops of the channels before this one have."""
