@@ -50,7 +50,9 @@ first: ring_consume tiles=0x4 write=[r:2 @0x0+r*16]
 send: ring_produce tiles=0x1 read=[r:2 @0x0+r*16] to=0x4 {turn}"""
     )
     spans = Tiled().step(subject, [], trace=True).spans
-    return subject, next(at for track, at, _, kind, what in spans if kind == "busy" and what == "first")
+    return subject, next(
+        at for track, at, _, kind, _ in spans if kind == "busy" and track == "chip.tile2.ring_consumer"
+    )
 
 
 def test_activations_do_not_queue_behind_weights_on_the_other_channel() -> None:

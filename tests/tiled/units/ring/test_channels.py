@@ -98,7 +98,7 @@ def test_of_two_rows_at_a_tile_that_of_a_is_taken_first() -> None:
     bench = crowded(ports=1)
     assert busy(bench, "tile0.ring_consumer") == [100, 101]
     assert busy(bench, "tile0.ring_consumer_b") == [102, 103]
-    assert bench.wide()[0, :: ROW][[0, 1, 64, 65]].tolist() == [5, 6, 5, 6]
+    assert bench.wide()[0, ::ROW][[0, 1, 64, 65]].tolist() == [5, 6, 5, 6]
 
 
 def test_with_two_ports_both_are_taken_at_once() -> None:
