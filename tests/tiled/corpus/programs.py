@@ -41,8 +41,8 @@ LOADED_BYTES = 256
 def random_program(number: int, serial: bool = False, queues: int = 1) -> Program:
     """The program of that number; it may be one that :func:`tilesim.simulate` refuses, for want of some order.
 
-    In a ``serial`` one, each step begins when all before it are through. ``queues``: the ring consumers of a tile of its
-    chip, whose channels it uses.
+    In a ``serial`` one, each step begins when all before it are through. ``queues``: how many ring consumers the tiles
+    of its chip have, whose channels it uses.
     """
     random = Random(number)  # noqa: S311
     chip, unruly = random_chip(random, queues), random.random() < UNRULY and not serial

@@ -87,8 +87,8 @@ class ProgramBuilder:
     ``users`` holds the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards
     (1) or upwards (-1); ``lines`` what comes of a map from where, line by line, ``reached`` how far the tensorops of
     each tile have waited for such; ``labels`` the last instruction of each tile that made some of a map; ``tails`` the
-    tails that have passed each tile's stop on each channel of the ring, ``last`` the last transfer there; ``staged`` what each tile waits for until a place for copies is
-    free.
+    tails that have passed each tile's stop on each channel of the ring, ``last`` the last transfer there; ``staged``
+    what each tile waits for until a place for copies is free.
     """
 
     topology: Topology

@@ -104,7 +104,7 @@ class ParameterStream:
 
     @property
     def channel(self) -> Channel:
-        """That of the ring: the last one that the chip has, so that activations, on A, never queue behind parameters."""
+        """The ring's last one: of two it is B, so that activations, on A, don't queue there behind parameters."""
         return channels_of(self.builder.topology)[-1]
 
     @property

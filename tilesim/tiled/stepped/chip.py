@@ -121,13 +121,7 @@ class Chip:
             thread.request()
         for tile in self.tiles:
             tile.request()
-        for link in self.links:
-            link.begin()
-        for ring in self.rings:  # at each node, that of channel A goes first
-            for stop, upstream in zip(ring, [ring[-1], *ring], strict=False):
-                stop.arbitrate(upstream)
-        for link in self.links:
-            link.end(self.clock.cycle)
+        self._move_rows()
         for tile in self.tiles:
             tile.arbitrate()
         for thread in self.threads:
@@ -140,6 +134,16 @@ class Chip:
             stop.commit()
         self.monitor.commit()
         self.clock.cycle += 1
+
+    def _move_rows(self) -> None:
+        """A cycle of the ring: at each node, the stop of channel A goes first."""
+        for link in self.links:
+            link.begin()
+        for ring in self.rings:
+            for stop, upstream in zip(ring, [ring[-1], *ring], strict=False):
+                stop.arbitrate(upstream)
+        for link in self.links:
+            link.end(self.clock.cycle)
 
     @property
     def collided(self) -> bool:

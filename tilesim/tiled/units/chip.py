@@ -102,8 +102,8 @@ class Chip:
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
-                k, self.clock, arbiter, topology, self._stops_at(k + 1), self._unit, samples, self._raise_fence, retired,
-                decoder,
+                k, self.clock, arbiter, topology, self._stops_at(k + 1), self._unit, samples, self._raise_fence,
+                retired, decoder,
             )
             for k in range(tiles)
         ]  # fmt: skip

@@ -103,6 +103,6 @@ def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Ite
 
 def _either(fence: Fence, transfer: Transfer) -> str:
     return (
-        f"{fence.name} (tile_fence) resets {ORDINALS[transfer.channel]} of tile {fence.tile} before or after the tail of {transfer} "
-        f"passes that: no flag and no fence orders the two"
+        f"{fence.name} (tile_fence) resets {ORDINALS[transfer.channel]} of tile {fence.tile} before or after the tail "
+        f"of {transfer} passes that: no flag and no fence orders the two"
     )

@@ -14,8 +14,10 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.topology import Topology
 
 SOURCE = 0
-"""The infeed's node; tile k is node k + 1, and bit k of a bitmap is node k + 1. Each channel has stops of its own: those
-of channel B are numbered on behind those of A, so that transfers on two channels pass no stop in common.
+"""The infeed's node; tile k is node k + 1, and bit k of a bitmap is node k + 1.
+
+Each channel has stops of its own: those of channel B are numbered on behind those of A, so that transfers on two
+channels pass no stop in common.
 """
 
 

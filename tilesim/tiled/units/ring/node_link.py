@@ -11,7 +11,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 
 
 class Sharer(Protocol):
-    """What of a node decides, in its turn, what to do in a cycle: the stops of its channels, and what else they share."""
+    """What of a node decides, in its turn, what to do in a cycle: its channels' stops, and who writes for them."""
 
     def decide(self, now: int) -> None:
         """Do what can be done in this cycle; those before it have."""
@@ -20,14 +20,14 @@ class Sharer(Protocol):
 class NodeLink:
     """Carries one packet at a time, whatever its channel.
 
-    ``stops`` decide once a cycle, one after the other: that of channel A, which forwards before it injects, then that
-    of channel B, which does the same. ``first`` come before both.
+    ``stops`` decide once a cycle, one after the other: that of channel A, then that of channel B; each takes and
+    forwards before it sends what is its node's own. ``first`` come before both.
 
     Timing: a packet that enters in t has the link for the k cycles of its parts, so that the next one can enter from
-    t + k on; in that cycle, the first of these has it: a packet of A that is forwarded, one of A that the node sends,
-    one of B that is forwarded, one of B that the node sends. Idle, it stalls for want of a credit if any of them does.
-    Source: assumption; one link with two channels is what "broadcast on ring channel B", of programs of the Edge TPU as
-    reported by others, lets one think of.
+    t + k on. In that cycle the first of these has it: a packet of A that is forwarded, one of A that the node sends,
+    one of B that is forwarded, one of B that the node sends. While nothing is on it, it stalls for want of a credit if
+    any of them does. Source: the register names of libedgetpu for two consumers, and reports of Edge TPU programs that
+    broadcast parameters on a channel of their own; that both share the links, and who goes first, are assumptions.
     """
 
     def __init__(self, clock: Clock, unit: Unit) -> None:
@@ -61,9 +61,7 @@ class NodeLink:
             each.decide(now)
         if not self._lacks_credit:
             self._end_wait()
-        elif (
-            self.free > now
-        ):  # a packet of another channel has it, behind which one that lacks a credit may stand again
+        elif self.free > now:  # the other channel has it now; behind that, the lack of a credit goes on
             self.poke(self.free - now)
 
     def await_credit(self) -> None:

@@ -72,7 +72,8 @@ class StopListener(Protocol):
 
 
 class RingStop:
-    """One node's stop, or that of one of its channels: a register for what arrives, the link to the next node, and a queue for what the node sends.
+    """One node's stop, or that of one of its channels: a register for what arrives, the link to the next node, and a
+    queue for what the node sends.
 
     In each cycle the head of the register is tested: a set bit means that the row is taken here (and the bit
     cleared); a packet with bits left is forwarded. Both happen together or not at all. A node's own packet enters the

@@ -33,8 +33,9 @@ class RingProducer(TileEngine[RingProduce]):
     ring.width_bytes) cycles of a link; the next row is read in the cycle after that; R rows take (1 + k) * R cycles;
     its flag rises with rows that have left. A tail of which the last part passes the tile's stop in t raises
     ``ring_producer_a`` at t + 1, on channel B ``ring_producer_b``: who is to be the k-th master there waits for k of
-    them. There is one producer for both channels, whose instructions keep their order. Source: US 2025/0265455 [0035]; that masters take turns by counting is from the Edge TPU's
-    programs as reported by others, what is counted and one row at a time are assumptions.
+    them. There is one producer for both channels, whose instructions keep their order. Source: US 2025/0265455 [0035];
+    that masters take turns by counting is from the Edge TPU's programs as reported by others, what is counted and one
+    row at a time are assumptions.
     """
 
     def __init__(
