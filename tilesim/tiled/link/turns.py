@@ -10,7 +10,7 @@ from dataclasses import replace
 from itertools import islice
 
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Watcher, bits
+from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, RingProduce, TileFence, Work
 from tilesim.tiled.isa.model.issue import begin_of
 from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop, sent_by
@@ -134,33 +134,35 @@ def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instru
     """``ops``, with a wait for tiles to have begun in front of the first transfer whose tail they may otherwise miss.
 
     A tile has begun that sends or takes rows, whose instructions wait behind its fence, and stays so for all that
-    follows, as transfers go one after the other. Only tiles count that wait for a turn.
+    follows on that channel, where transfers go one after the other. Only tiles count that wait for a turn there.
     """
-    counting = _counting(ops)
-    begun = fenced = 0
+    counting = {channel: _counting(ops, turn) for channel, turn in ORDINALS.items()}
+    begun = dict.fromkeys(Channel, 0)
+    fenced = 0
     before = []
     for place, op in enumerate(ops):
-        before.append(begun)
+        before.append(begun.copy())
         if isinstance(op, TileFence) and op.increment:
             fenced |= op.tiles
         elif isinstance(op, isa.ScalarFence):
-            begun |= fenced
+            begun = {channel: tiles | fenced for channel, tiles in begun.items()}
         for master, to, rows in sent_by(op, chip):
             transfer = Transfer(0, op, op.label, place, 0, master, to, rows, chip.tiles + 3)
-            first = transfer.first_stop
-            begun |= to | (1 << master - first) >> 1
-            if transfer.occupied >> first + 1 & counting & ~begun:
+            first, channel = transfer.first_stop, transfer.channel
+            begun[channel] |= to | (1 << master - first) >> 1
+            if transfer.occupied >> first + 1 & counting[channel] & ~begun[channel]:
                 begin = begin_of(ops, place)
                 begun = begun if begin == place else before[begin]
-                return (*ops[:begin], *_wait(counting & ~begun), *ops[begin:])
+                late = [counting[each] & ~begun[each] for each in Channel]
+                return (*ops[:begin], *_wait(late[0] | late[1]), *ops[begin:])
     return tuple(ops)
 
 
-def _counting(ops: Sequence[Instruction]) -> int:
-    """The tiles that wait for a turn."""
+def _counting(ops: Sequence[Instruction], turn: Flag) -> int:
+    """The tiles that wait for a turn on a channel."""
     tiles = 0
     for op in ops:
-        if isinstance(op, Work) and any(watcher.flag in TURNS for watcher in op.wait):
+        if isinstance(op, Work) and any(watcher.flag == turn for watcher in op.wait):
             tiles |= op.tiles
     return tiles
 
