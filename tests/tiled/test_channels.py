@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 
 import tilesim
 from tests.tiled.programs import program, same
+from tilesim.errors import HangError
 from tilesim.machines.options import silent
 from tilesim.machines.verify import differences, event_result
 from tilesim.network.graph import Network
@@ -162,3 +164,12 @@ def test_where_nothing_streams_the_second_queue_takes_no_cycle() -> None:
         subject = tilesim.compile(network, tilesim.load_topology("pocket-2x1", keys))
         runs.append(tilesim.simulate(subject, [np.zeros(each.shape, np.int8) for each in subject.inputs]).cycles)
     assert runs[0] == runs[1]
+
+
+def test_a_hang_names_the_channel_at_whose_stop_a_row_stands() -> None:
+    """Nobody takes the row on channel B."""
+    with pytest.raises(HangError) as caught:
+        tilesim.simulate(two("send: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x8 channel=b"), [])
+    text = str(caught.value)
+    assert "chip.ring.stop4 on channel B: a packet from send with bitmap 0x8 waits for a ring consumer B to be" in text
+    assert "sends to tile 3 on channel B, where 1 row arrives in all, but instructions are posted for none" in text
