@@ -68,6 +68,10 @@ class Host(ConfigSection):
         bool, Field(description="whether data memory is the host's, so that what leaves it comes over this link")
     ] = False
 
+    sends_padding: Annotated[
+        bool, Field(description="whether what pads tensors to words and rows crosses the link; else the chip adds it")
+    ] = True
+
     _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second")(_rate)
 
     @property
