@@ -32,8 +32,8 @@ class HostInfeed:
 
     Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
     rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,
-    which is as long as data memory has room beside parameters, if it is the chip's. Of activations the link carries
-    no pads if the chip adds them (``host.sends_padding: false``, :meth:`own`): r counts the row's other bytes then. The time of a request is
+    which is as long as data memory has room beside parameters, if it is the chip's. Where the chip adds the pads of
+    activations (``host.sends_padding: false``, :meth:`own`), r counts the row's other bytes. The time of a request is
     ceil(request_ns * clock_hz / 10^9); its instructions are there as a row would be, all at once, and ``on_program``
     hears of it. Source: US 19/025,090 [0058]; bandwidth, latency, queue and order are assumptions, and so is that
     passing through data memory takes no time.
