@@ -64,7 +64,7 @@ def _points(document: CalibrationDocument) -> Table:
         lines.add_row(
             Ending(printable(point["model"])),
             *chip,
-            printable(point["condition"].replace("; ", "\n")),
+            "\n".join(map(printable, point["condition"].split("; "))),
             f"{point['value']:,.4g} {point['unit']}",
             _amount(point, point["simulated"]),
             error_words(point["error"]),

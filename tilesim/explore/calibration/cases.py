@@ -9,7 +9,7 @@ from pathlib import Path
 
 from tilesim import api
 from tilesim.errors import ConfigError, InputError, kept, refuse
-from tilesim.explore.calibration.table import TOPOLOGY, Published, read_table
+from tilesim.explore.calibration.table import TOPOLOGY, Fault, Published, read_table
 from tilesim.explore.design.space import Axis, Space, space, unfitting_axis
 from tilesim.explore.design.values import values_of
 from tilesim.explore.point import Point, Value
@@ -68,23 +68,24 @@ def read_cases(table: Path, chip: str = "", settings: Mapping[str, Value] | None
     Raises:
         InputError: all faults of the table, of its chips and of its models, at once.
     """
-    faults: list[str] = []
-    points = read_table(table, faults)
-    chips = _Chips(settings or {}, faults)
+    of_lines: list[Fault] = []
+    of_chips: list[str] = []
+    points = read_table(table, of_lines)
+    chips = _Chips(settings or {}, of_chips)
     ours = [point for point in points if not chip or _names(point, chip, chips)]
     cases = []
     for point in ours:
-        found = [] if chip or TOPOLOGY in point.condition else [f"condition must have {TOPOLOGY}=CHIP, or -t name one"]
-        case = None if found else _case(point, chip or point.condition[TOPOLOGY], chips, found)
-        faults += (f"{table}:{point.line}: {fault}" for fault in found)
-        cases += [case] * (case is not None)
-    networks = _networks(table, ours, faults)
+        found: list[str] = []
+        cases.append(_case(point, chip or point.condition.get(TOPOLOGY, ""), chips, found))
+        of_lines += (Fault(point.line, fault) for fault in found)
+    networks = _networks(ours, of_lines)
     if points and not ours:
         others = alternatives(list(dict.fromkeys(point.condition[TOPOLOGY] for point in points)))
-        faults.append(f"{table}: must have a point of {chip}, not only of {others}")
-    refuse(faults)
+        of_chips.append(f"{table}: must have a point of {chip}, not only of {others}")
+    lines = sorted(of_lines, key=lambda fault: fault.line)
+    refuse([*(f"{table}:{fault.line}: {fault.sentence}" for fault in lines), *of_chips])
     left_out = tuple(point for point in points if point not in ours)
-    return Cases(table, tuple(case for case in cases if case), networks, left_out)
+    return Cases(table, tuple(filter(None, cases)), networks, left_out)
 
 
 class _Chips:
@@ -110,7 +111,9 @@ def _names(point: Published, chip: str, chips: _Chips) -> bool:
 
 def _case(point: Published, word: str, chips: _Chips, faults: list[str]) -> Case | None:
     """What is run for a point on a chip; what is wrong with its condition joins the ``faults``."""
-    if (known := chips.named(word)) is None:
+    if not word:
+        faults.append(f"condition must have {TOPOLOGY}=CHIP, or --topology name one for all that have none")
+    if not word or (known := chips.named(word)) is None:
         return None
     topology, base = known
     own = frozenset(key.key for key in keys(topology))
@@ -147,7 +150,7 @@ def _refused(point: Point) -> Iterator[str]:
         yield from (f"condition {fault.removeprefix(OVERRIDE)}" for fault in error.faults)
 
 
-def _networks(table: Path, points: Sequence[Published], faults: list[str]) -> dict[str, Network]:
+def _networks(points: Sequence[Published], faults: list[Fault]) -> dict[str, Network]:
     """The networks by their words; why others can't be read joins the ``faults``, at the first line that names them."""
     networks: dict[str, Network] = {}
     lines: dict[str, int] = {}
@@ -158,5 +161,5 @@ def _networks(table: Path, points: Sequence[Published], faults: list[str]) -> di
         try:
             networks[model] = api.load_network(model)
         except InputError as error:
-            faults += (f"{table}:{line}: {fault}" for fault in error.faults)
+            faults += (Fault(line, fault) for fault in error.faults)
     return networks

@@ -82,14 +82,14 @@ def fitted_keys(names: Sequence[str], chip: Topology, cases: Cases) -> list[Fitt
 
 def _faults(name: str, known: dict[str, Key], chip: Topology) -> Iterator[str]:
     if name not in known:
-        option = " (an option has no value to fit)" if name in OPTIONS else ""
-        yield f"{unknown(name, known, f'a key of {chip.name}')}{option}"
+        is_option = "must be a key of the chip: an option has no value to fit"
+        yield is_option if name in OPTIONS else unknown(name, known, f"a key of {chip.name}")
         return
     value = known[name].value
     if isinstance(value, str | bool) or not STATED.search(name):
         yield (
-            "must be a rate, a time or a size, as a data sheet states them, "
-            f"such as {alternatives(_examples(known))}; another number stands for nothing that can be looked up"
+            f"must be a rate, a time or a size, as data sheets state them, such as {alternatives(_examples(known))}; "
+            "what is counted, named or chosen is not fitted"
         )
     elif machine_of(chip).has_no_choice(name):
         yield "must be left out: it can have one value only so far"

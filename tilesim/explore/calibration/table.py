@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from math import isfinite
 from pathlib import Path
-from typing import Literal, TypeAlias, cast
+from typing import Literal, NamedTuple, TypeAlias, cast
 
 from tilesim.budgets import LARGEST_TABLE_BYTES, MOST_TABLE_ROWS
 from tilesim.errors import InputError, refuse
@@ -32,6 +32,13 @@ MINUS = " - "
 COMMENT = "#"
 
 _NUMBER = re.compile(r"[0-9]+(?:\.[0-9]+)?(?:[eE][+-]?[0-9]{1,2})?")
+
+
+class Fault(NamedTuple):
+    """What is wrong with a line of a table."""
+
+    line: int
+    sentence: str
 
 
 @dataclass(frozen=True)
@@ -61,8 +68,9 @@ class Published:
         return "; ".join(f"{key}={value}" for key, value in self.condition.items() if key != TOPOLOGY)
 
 
-def read_table(path: Path, faults: list[str]) -> list[Published]:
-    """The points of a table; what is wrong with its lines joins the ``faults``, each as ``path:line: sentence``.
+def read_table(path: Path, faults: list[Fault]) -> list[Published]:
+    """The points of a table; what is wrong with its lines joins the ``faults``. A point whose models and condition can
+    be read is there nevertheless, for what else may be wrong with it.
 
     The first line names the columns: :data:`COLUMNS` in any order, and ``source`` if it is there. Empty lines, and
     those that begin with ``#``, are left out. Files of models and chips are looked for where the table is.
@@ -75,14 +83,19 @@ def read_table(path: Path, faults: list[str]) -> list[Published]:
     if len(lines) > MOST_TABLE_ROWS:
         raise InputError(f"{path}: must have at most {MOST_TABLE_ROWS:,} points, not {len(lines):,}")
     if not lines:
-        faults.append(f"{path}: must have a point, not only the names of columns")
+        faults.append(Fault(number, "must have points below it, one a line, not only the names of columns"))
     points = []
     for number, cells in lines:
-        found = [*_faults_of_cells(titles, cells)]
-        faults += (f"{path}:{number}: {fault}" for fault in found)
-        if not found:
-            points.append(_point(path.parent, number, dict(zip(titles, cells, strict=True))))
-    faults += (f"{path}:{fault}" for fault in _twice(points))
+        if len(cells) != len(titles):
+            cells_each = f"must have {len(titles)} cells, as many as there are columns, not {len(cells)}"
+            faults.append(Fault(number, cells_each))
+            continue
+        cell = dict(zip(titles, cells, strict=True))
+        unreadable = [*_model_faults(cell["model"]), *_condition_faults(cell["condition"])]
+        faults += (Fault(number, fault) for fault in (*unreadable, *_value_faults(cell)))
+        if not unreadable:
+            points.append(_point(path.parent, number, cell))
+    faults += _twice(points)
     return points
 
 
@@ -113,20 +126,18 @@ def _title_faults(titles: Sequence[str]) -> Iterator[str]:
         yield f"the columns must be {', '.join(COLUMNS)}; there is no {' and no '.join(missing)}"
 
 
-def _faults_of_cells(titles: Sequence[str], cells: Sequence[str]) -> Iterator[str]:
-    if len(cells) != len(titles):
-        yield f"must have {len(titles)} cells, as many as there are columns, not {len(cells)}"
-        return
-    cell = dict(zip(titles, cells, strict=True))
-    models = cell["model"].split(MINUS)
+def _model_faults(text: str) -> Iterator[str]:
+    models = text.split(MINUS)
     if len(models) > 2 or not all(map(str.strip, models)):
-        yield f"model must be a name or a file, or two with ' - ' between, not {shown(cell['model'])}"
-    yield from _condition_faults(cell["condition"])
+        yield f"model must be a name or a file, or two with ' - ' between, not {shown(text)}"
+
+
+def _value_faults(cell: Mapping[str, str]) -> Iterator[str]:
     if _number(cell["value"]) is None:
         yield f"value must be a number above 0, not {shown(cell['value'])}"
     if cell["unit"] not in UNITS:
         yield f"unit {unknown(cell['unit'], UNITS)}"
-    elif cell["unit"] == PER_SECOND and len(models) > 1:
+    elif cell["unit"] == PER_SECOND and MINUS in cell["model"]:
         yield f"unit must be a time or cycles where the value is a difference of two models, not {PER_SECOND}"
     if cell["use"] not in USES:
         yield f"use {unknown(cell['use'], USES)}"
@@ -174,10 +185,10 @@ def _beside(folder: Path, word: str) -> str:
     return str(folder / word) if "/" in word or Path(word).suffix else word
 
 
-def _twice(points: Sequence[Published]) -> Iterator[str]:
+def _twice(points: Sequence[Published]) -> Iterator[Fault]:
     """Lines that say again, or otherwise, what another one has said."""
     first: dict[object, int] = {}
     for point in points:
         what = point.models, tuple(sorted(point.condition.items())), point.unit
         if (line := first.setdefault(what, point.line)) != point.line:
-            yield f"{point.line}: must be another point than that of line {line}"
+            yield Fault(point.line, f"must be another point than that of line {line}")
