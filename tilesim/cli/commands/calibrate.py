@@ -67,7 +67,9 @@ def command(
 
     path = table or shipped("workloads") / CALIBRATION / TABLE
     with progress(f"reading {path}", quiet):
-        cases, keys = _asked(path, chips, [name.strip() for word in fit or () for name in word.split(",")], crew, faults)
+        cases, keys = _asked(
+            path, chips, [name.strip() for word in fit or () for name in word.split(",")], crew, faults
+        )
     document = calibration_document(_run(cases, keys, crew, quiet))
     if json_:
         tell_json(document)

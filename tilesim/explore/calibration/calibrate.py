@@ -33,9 +33,9 @@ class Outcome:
     @property
     def value(self) -> float | None:
         """In the unit of the published one; None if it did not run."""
-        values = [_amount(row, self.case.published.unit) for row in self.rows]
-        first, *others = (value for value in values if value is not None)
-        return None if None in values else first - sum(others)
+        amounts = (_amount(row, self.case.published.unit) for row in self.rows)
+        there = [amount for amount in amounts if amount is not None]
+        return there[0] - sum(there[1:]) if len(there) == len(self.rows) else None
 
     @property
     def error(self) -> float | None:

@@ -97,10 +97,12 @@ class _Chips:
 
     def _named(self, word: str) -> tuple[Topology, Space] | None:
         """A chip, and the space of it alone; None if there is no such chip."""
-        with kept(self._faults):
+        try:
             base = space(["-"], [word], settings=self._settings)
             return api.load_topology(word, base.settings), base
-        return None
+        except InputError as error:
+            self._faults += error.faults
+            return None
 
 
 def _names(point: Published, chip: str, chips: _Chips) -> bool:

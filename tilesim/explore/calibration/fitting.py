@@ -1,7 +1,7 @@
 """Least squares with few runs: which values of keys bring points nearest, and how well these say what the values are.
 
-Source: K. Levenberg (1944) and D. Marquardt (1963), for least squares by steps that shrink until one helps; which steps,
-and when to end, is an assumption.
+Source: C. F. Gauss, for steps to where the errors would vanish if they went on as their slopes say; by how much a step is
+shortened until it helps, and when to end, is an assumption.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import inf, log
-from typing import TypeAlias
+from typing import Literal, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -67,8 +67,8 @@ class Determination:
     """The keys that do."""
 
     @property
-    def kind(self) -> str:
-        """``alone``, ``together`` with others only, or ``not``."""
+    def kind(self) -> Literal["alone", "together", "not"]:
+        """Whether it is determined: by itself, only together with others, or not."""
         if self.alone > _change(UNDETERMINED):
             return "not"
         return "together" if self.together > _change(UNDETERMINED) else "alone"
@@ -96,21 +96,22 @@ def fit(keys: Sequence[FittedKey], start: Values, evaluate: Evaluate) -> Fit | N
 def determinations(slopes: Reals) -> list[Determination]:
     """How well each key is determined, by the curvature of the sum of squares where it is smallest.
 
-    Timing: of n points and slopes J, a key alone changes by e^x - 1 with x = NOTICED sqrt(n) / |J_k|, and with the others
-    making up for it by x = NOTICED sqrt(n (J^T J)^-1_kk).
+    Of n points and slopes J, a key alone changes by e^x - 1 with x = NOTICED sqrt(n) / |J_k|, and with the others making
+    up for it by x = NOTICED sqrt(n (J^T J)^-1_kk).
     """
     norms = np.linalg.norm(slopes, axis=0)
     noticed = NOTICED * np.sqrt(len(slopes))
     alone = np.divide(noticed, norms, out=np.full(len(norms), inf), where=norms > 0)
     active = [k for k in range(len(norms)) if alone[k] <= UNDETERMINED]
     covariance = _covariance(slopes[:, active] / norms[active])
-    together, partners = alone.copy(), {k: () for k in range(len(norms))}
+    together = alone.copy()
+    partners: dict[int, tuple[int, ...]] = {}
     spread = np.sqrt(np.diag(covariance))
     for place, k in enumerate(active):
         together[k] = alone[k] * spread[place]
         hang = np.abs(covariance[place]) / (spread[place] * spread)
         partners[k] = tuple(other for other, by in zip(active, hang, strict=True) if other != k and by >= CORRELATED)
-    return [Determination(_change(alone[k]), _change(together[k]), partners[k]) for k in range(len(norms))]
+    return [Determination(_change(alone[k]), _change(together[k]), partners.get(k, ())) for k in range(len(norms))]
 
 
 def _covariance(unit: Reals) -> Reals:

@@ -62,7 +62,9 @@ def fitted_keys(names: Sequence[str], chip: Topology, cases: Cases) -> list[Fitt
         InputError: there is no such key; it is no rate, time or size, as data sheets state them; it has no value to
             begin from; a point's condition sets it; or there are fewer points to fit to than keys.
     """
-    faults = [f"fit {name} must be given once, not {count} times" for name, count in Counter(names).items() if count > 1]
+    faults = [
+        f"fit {name} must be given once, not {count} times" for name, count in Counter(names).items() if count > 1
+    ]
     known = {key.key: key for key in keys_of(chip)}
     for name in dict.fromkeys(names):
         faults += (f"fit {short(name)}: {fault}" for fault in _faults(name, known, chip))

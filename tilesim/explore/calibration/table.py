@@ -109,7 +109,9 @@ def _lines(path: Path) -> list[tuple[int, list[str]]]:
             if any(words) and not words[0].startswith(COMMENT):
                 lines.append((reader.line_num, words))
     except csv.Error as fault:
-        raise InputError(f"{path}:{reader.line_num}: must be a table with commas between its columns: {fault}") from None
+        raise InputError(
+            f"{path}:{reader.line_num}: must be a table with commas between its columns: {fault}"
+        ) from None
     if not lines:
         raise InputError(f"{path}: must begin with the names of its columns: {','.join(COLUMNS)}")
     return lines
@@ -153,7 +155,7 @@ def _condition_faults(text: str) -> Iterator[str]:
     parts = _parts(text)
     for key, equals, value in parts:
         if not (key and equals and value):
-            yield f"condition must be KEY=VALUE, with ; between several, not {shown(''.join((key, equals, value)))}"
+            yield f"condition must be KEY=VALUE, with ; between several, not {shown(f'{key}{equals}{value}')}"
     for key, count in Counter(key for key, _, _ in parts).items():
         if count > 1:
             yield f"condition {short(key)} must be given once, not {count} times"
