@@ -8,9 +8,9 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
-from math import prod
 
 import numpy as np
 import pytest

@@ -60,6 +60,14 @@ def test_powers_of_two_stay_powers_of_two() -> None:
     assert found.values == (32,)
 
 
+def test_steps_that_points_do_not_feel_become_larger() -> None:
+    """Whole cycles hide what 5 % of a key do."""
+    coarse = against(np.array([9.0]), lambda values: np.ceil(np.array([values[0]]) / 100))
+    found = fit((WHOLE,), (450,), coarse)
+    assert found is not None
+    assert 800 < found.values[0] <= 900
+
+
 def test_numbers_that_need_not_be_whole_are_not_rounded() -> None:
     found = fit((FittedKey("x", 1.0, ""),), (1.0,), against(np.array([2.5]), lambda values: np.array([values[0]])))
     assert found is not None

@@ -44,12 +44,13 @@ def test_values_near_and_beside() -> None:
     assert [whole.nearest(value) for value in (0.2, 7.4, 7.6)] == [1, 7, 8]
     assert [width.nearest(value) for value in (0.2, 5.5, 6, 12)] == [1, 4, 8, 16]
     assert [size.nearest(value) for value in (1, 9, 11)] == [4, 8, 12]
-    assert [(key.beside(8), key.beside(8, down=True)) for key in (whole, width, size)] == [(9, 7), (16, 4), (12, 4)]
-    assert (whole.beside(1000), whole.beside(1000, down=True)) == (1050, 952)
-    assert (whole.beside(1, down=True), width.beside(1, down=True), size.beside(4, down=True)) == (1, 1, 4)
+    assert [(key.beside(8, 1.05), key.beside(8, 0.95)) for key in (whole, width, size)] == [(9, 7), (16, 4), (12, 4)]
+    assert [key.beside(8, 2.0) for key in (whole, width, size)] == [16, 16, 16]
+    assert (whole.beside(1000, 1.05), whole.beside(1000, 1 / 1.05)) == (1050, 952)
+    assert (whole.beside(1, 0.5), width.beside(1, 0.5), size.beside(4, 0.5)) == (1, 1, 4)
     real = FittedKey("x", 2.0, "")
     assert real.nearest(2.3) == 2.3
-    assert real.beside(2.0) == pytest.approx(2.1)
+    assert real.beside(2.0, 1.05) == pytest.approx(2.1)
 
 
 NO_DATA_SHEET = (

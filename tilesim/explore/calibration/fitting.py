@@ -1,7 +1,7 @@
 """Least squares with few runs: which values of keys bring points nearest, and how well these say what the values are.
 
-Source: C. F. Gauss, for steps to where the errors would vanish if they went on as their slopes say; by how much a step is
-shortened until it helps, and when to end, is an assumption.
+Source: C. F. Gauss, for steps to where errors would vanish if they went on as their slopes say; how a step is cut until
+it helps, and when to end, is an assumption.
 """
 
 from __future__ import annotations
@@ -22,6 +22,8 @@ Values: TypeAlias = tuple[Number, ...]
 Evaluate: TypeAlias = Callable[[Sequence[Values]], Sequence[Reals | None]]
 """The relative error of each point with each of several values; None where they can't be."""
 
+PROBES = (1.05, 1 / 1.05, 2.0, 0.5)
+"""What a key is multiplied by to see what it does: the next is tried where the chip refuses, or nothing changes."""
 MOST_ROUNDS = 8
 LONGEST_STEP = log(4)
 """By how much a key is changed in a round, at most: up to four times, or a quarter."""
@@ -96,8 +98,8 @@ def fit(keys: Sequence[FittedKey], start: Values, evaluate: Evaluate) -> Fit | N
 def determinations(slopes: Reals) -> list[Determination]:
     """How well each key is determined, by the curvature of the sum of squares where it is smallest.
 
-    Of n points and slopes J, a key alone changes by e^x - 1 with x = NOTICED sqrt(n) / |J_k|, and with the others making
-    up for it by x = NOTICED sqrt(n (J^T J)^-1_kk).
+    Of n points and slopes J, a key alone changes by e^x - 1 with x = NOTICED sqrt(n) / |J_k|, and with the others
+    making up for it by x = NOTICED sqrt(n (J^T J)^-1_kk).
     """
     norms = np.linalg.norm(slopes, axis=0)
     noticed = NOTICED * np.sqrt(len(slopes))
@@ -129,16 +131,15 @@ def _change(step: float) -> float:
 
 
 def _slopes(keys: Sequence[FittedKey], values: Values, errors: Reals, evaluate: Evaluate) -> Reals:
-    """By steps up; down where the chip takes none up; 0 where it takes neither."""
+    """By the first of :data:`PROBES` that does something; 0 where none does."""
     slopes = np.zeros((len(errors), len(keys)))
-    left = list(range(len(keys)))
-    for down in (False, True):
-        beside = {k: keys[k].beside(values[k], down) for k in left if keys[k].beside(values[k], down) != values[k]}
+    for factor in PROBES:
+        near = {k: key.beside(values[k], factor) for k, key in enumerate(keys) if not slopes[:, k].any()}
+        beside = {k: value for k, value in near.items() if value != values[k]}
         tried = [(*values[:k], value, *values[k + 1 :]) for k, value in beside.items()]
         for (k, value), found in zip(beside.items(), evaluate(tried), strict=True):
             if found is not None:
                 slopes[:, k] = (found - errors) / log(value / values[k])
-                left.remove(k)
     return slopes
 
 

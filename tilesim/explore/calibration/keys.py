@@ -19,9 +19,6 @@ from tilesim.registry import machine_of
 
 STATED = re.compile(r"_(?:bytes|per_second|per_cycle|cycles|ns|hz|per_element)$")
 """How the names of keys end that are rates, times or sizes."""
-STEP = 1.05
-"""By how much a key is changed to see what it does; as little more as it takes to come to a value that it may have."""
-
 Number = int | float
 
 
@@ -44,15 +41,15 @@ class FittedKey:
             return 1 << max(0, round(log2(value)))
         return max(1, round(value / self.grain)) * self.grain if self.grain else value
 
-    def beside(self, value: Number, down: bool = False) -> Number:
-        """A value a step above, or below, which may be the same where there is none."""
+    def beside(self, value: Number, factor: float) -> Number:
+        """The value that it may have near so many times this one, above it or below; the same where there is none."""
         if self.powers:
-            return max(1, int(value) // 2) if down else int(value) * 2
-        target = value / STEP if down else value * STEP
+            return int(value) * 2 if factor > 1 else max(1, int(value) // 2)
+        target = value * factor
         if not self.grain:
             return target
         steps = max(1, round(abs(target - value) / self.grain))
-        return max(self.grain, int(value) + (-steps if down else steps) * self.grain)
+        return max(self.grain, int(value) + (steps if factor > 1 else -steps) * self.grain)
 
 
 def fitted_keys(names: Sequence[str], chip: Topology, cases: Cases) -> list[FittedKey]:
