@@ -110,8 +110,8 @@ def test_the_tables_of_points_alone() -> None:
         "d                            200 us        260  +30.0%   test",
         "",
         "       points  mean error   worst",
-        "train       2       15.0%  -20.0%  b - c",
-        "test        1       30.0%  +30.0%  d",
+        "train       2       15.0%  -20.0%  b - c on chip",
+        "test        1       30.0%  +30.0%  d on chip",
     ]
 
 
@@ -120,10 +120,10 @@ def test_the_tables_of_a_fit() -> None:
     assert lines[3].split() == ["a", "100", "us", "110", "+10.0%", "101", "+1.0%", "train"]
     assert lines[8:] == [
         "               points  mean error   worst",
-        "train               2       15.0%  -20.0%  b - c",
-        "train, fitted       2        1.5%   -2.0%  b - c",
-        "test                1       30.0%  +30.0%  d",
-        "test, fitted        1        5.0%   -5.0%  d",
+        "train               2       15.0%  -20.0%  b - c on chip",
+        "train, fitted       2        1.5%   -2.0%  b - c on chip",
+        "test                1       30.0%  +30.0%  d on chip",
+        "test, fitted        1        5.0%   -5.0%  d on chip",
         "",
         "Fitted to the train points",
         "key               chip  fitted   change  determined to",

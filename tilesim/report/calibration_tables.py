@@ -104,8 +104,9 @@ def _errors_row(document: CalibrationDocument, errors: CalibrationErrors, fitted
     yield str(errors["points"])
     yield "-" if mean is None else f"{mean:.1%}"
     yield error_words(worst)
-    model = next((point["model"] for point in document["points"] if point["line"] == line), "")
-    yield Text(printable(model) if model else NO_TEST if errors["use"] == "test" else NO_TRAIN)
+    worst_of = next((point for point in document["points"] if point["line"] == line), None)
+    none = NO_TEST if errors["use"] == "test" else NO_TRAIN
+    yield Text(printable(f"{worst_of['model']} on {worst_of['topology']}") if worst_of else none)
 
 
 def _missing(point: CalibrationPoint) -> Text:
