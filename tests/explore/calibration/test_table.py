@@ -5,9 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from tilesim.budgets import MOST_TABLE_ROWS
-from tilesim.errors import InputError
+from tilesim.errors import InputError, kept
 from tilesim.explore.calibration.table import Fault, Published, read_table
 
 TITLES = "model,condition,value,unit,use\n"
@@ -108,3 +110,20 @@ def test_a_table_without_points_and_no_file(tmp_path: Path) -> None:
     ]
     with pytest.raises(InputError, match="there is no such file"):
         read_table(tmp_path / "none.csv", [])
+
+
+CELL = st.one_of(
+    st.text(max_size=12),
+    st.sampled_from(["model", "value", "train", "us", "a - b", "clock_hz=1", "x=1;;y", '"', "#", "1e99", "0x1", "\0"]),
+)
+
+
+@given(st.lists(st.lists(CELL, max_size=7).map(",".join), max_size=6).map("\n".join), st.booleans())
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture], deadline=None)
+def test_any_text_is_read_or_refused_in_sentences(tmp_path: Path, text: str, titled: bool) -> None:
+    path, faults = tmp_path / "points.csv", list[Fault]()
+    path.write_bytes((TITLES * titled + text).encode("utf-8", "surrogatepass"))
+    refused: list[str] = []
+    with kept(refused):
+        assert all(point.models and point.line > 0 for point in read_table(path, faults))
+    assert all(fault.startswith(str(path)) for fault in refused)
