@@ -60,6 +60,21 @@ def test_powers_of_two_stay_powers_of_two() -> None:
     assert found.values == (32,)
 
 
+def test_others_make_up_for_a_key_that_cannot_move_by_so_little() -> None:
+    """Of width and time, 9 and 100 would be exact; but the width has to stay 8, and the time shrinks for it."""
+
+    def model(values: Sequence[float]) -> Reals:
+        width, time = values
+        return np.array([time + 8000 / width, time + 80 / width])
+
+    keys, published = (FittedKey("width", 8, "", 1, powers=True), TIME), model((9, 100))
+    found = fit(keys, (8, 130), against(published, model))
+    assert found is not None
+    weights = 1 / published**2
+    best = float(np.sum(weights * (published - np.array([1000, 10]))) / np.sum(weights))
+    assert found.values == (8, pytest.approx(best, abs=1))
+
+
 def test_steps_that_points_do_not_feel_become_larger() -> None:
     """Whole cycles hide what 5 % of a key do."""
     coarse = against(np.array([9.0]), lambda values: np.ceil(np.array([values[0]]) / 100))

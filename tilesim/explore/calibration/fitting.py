@@ -86,7 +86,7 @@ def fit(keys: Sequence[FittedKey], start: Values, evaluate: Evaluate) -> Fit | N
     values = start
     for done in range(1, MOST_ROUNDS + 1):
         slopes = _slopes(keys, values, errors, evaluate)
-        found = _stepped(keys, values, errors, _step(slopes, errors), evaluate)
+        found = _stepped(keys, values, errors, _step(keys, values, errors, slopes), evaluate)
         if found is None:
             return Fit(values, errors, slopes, done, settled=True)
         before, (values, errors) = values, found
@@ -143,12 +143,26 @@ def _slopes(keys: Sequence[FittedKey], values: Values, errors: Reals, evaluate: 
     return slopes
 
 
-def _step(slopes: Reals, errors: Reals) -> Reals:
-    """The step of the logarithms that would bring the errors nearest to 0, were they as the slopes say."""
+def _step(keys: Sequence[FittedKey], values: Values, errors: Reals, slopes: Reals) -> Reals:
+    """The step of the logarithms that would bring the errors nearest to 0, were they as the slopes say; that of the
+    other keys alone, where some are to move by less than to the next value that they may have.
+    """
+    step = _solved(slopes, errors)
+    moves = [there != value for there, value in zip(_moved(keys, values, step), values, strict=True)]
+    return step if all(moves) else _solved(slopes * moves, errors)
+
+
+def _solved(slopes: Reals, errors: Reals) -> Reals:
     norms = np.linalg.norm(slopes, axis=0)
     scale = np.where(norms > 0, norms, 1)
     step, *_ = np.linalg.lstsq(slopes / scale, -errors, rcond=NEARLY_SAME)
     return np.clip(step / scale, -LONGEST_STEP, LONGEST_STEP)
+
+
+def _moved(keys: Sequence[FittedKey], values: Values, step: Reals) -> Values:
+    """Where a step leads, to values that the keys may have."""
+    each = zip(keys, values, np.exp(step).tolist(), strict=True)
+    return tuple(key.nearest(value * factor) for key, value, factor in each)
 
 
 def _stepped(
@@ -156,8 +170,7 @@ def _stepped(
 ) -> tuple[Values, Reals] | None:
     """The longest part of a step that helps; None if none does, or none leads to other values."""
     for part in SHRINK:
-        moved = zip(keys, values, np.exp(part * step), strict=True)
-        there = tuple(key.nearest(value * factor) for key, value, factor in moved)
+        there = _moved(keys, values, part * step)
         if there == values:
             return None
         [found] = evaluate([there])
