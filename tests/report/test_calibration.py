@@ -118,7 +118,7 @@ def test_the_tables_of_points_alone() -> None:
 def test_the_tables_of_a_fit() -> None:
     lines = printed(WITH)
     assert lines[3].split() == ["a", "100", "us", "110", "+10.0%", "101", "+1.0%", "train"]
-    assert lines[8:] == [
+    assert lines[9:] == [
         "               points  mean error   worst",
         "train               2       15.0%  -20.0%  b - c on chip",
         "train, fitted       2        1.5%   -2.0%  b - c on chip",

@@ -55,23 +55,31 @@ def _points(document: CalibrationDocument) -> Table:
     lines = table(
         *folded("model"),
         *(left("chip") if several else ()),
-        *folded("condition"),
+        *(() if is_fitted else folded("condition")),
         *right("published", "simulated", "error", *(("fitted", "error") if is_fitted else ()), "use"),
     )
     for point in document["points"]:
         chip = [printable(point["topology"])] * several
         after = [_amount(point, point["fitted"]), error_words(point["fitted_error"])] * is_fitted
-        lines.add_row(
-            Ending(printable(point["model"])),
-            *chip,
-            "\n".join(map(printable, point["condition"].split("; "))),
+        before = (
             f"{point['value']:,.4g} {point['unit']}",
             _amount(point, point["simulated"]),
             error_words(point["error"]),
-            *after,
-            point["use"],
         )
+        lines.add_row(*_names(point, is_fitted, chip), *before, *after, point["use"])
     return lines
+
+
+def _names(point: CalibrationPoint, below: bool, chip: list[str]) -> Iterator[RenderableType]:
+    """What says which point it is: its condition below the model, or in a column of its own."""
+    conditions = [*map(printable, filter(None, point["condition"].split("; ")))]
+    if below:
+        yield Group(Ending(printable(point["model"])), *(Text(f"  {each}", overflow="fold") for each in conditions))
+        yield from chip
+    else:
+        yield Ending(printable(point["model"]))
+        yield from chip
+        yield Text("\n".join(conditions), overflow="fold")
 
 
 def _amount(point: CalibrationPoint, value: float | None) -> str:
