@@ -203,6 +203,7 @@ def _must_be_short(program: Program, cycles: int) -> None:
 def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
+    chip.expect(program.inputs, program.outputs)
     start, load_cycles = chip.run(program.load, [], "load", held)
     hang.refuse(chip, program, "load", start)
     if chip.recorder:

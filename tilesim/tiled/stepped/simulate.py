@@ -65,6 +65,7 @@ def simulate(
         raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
     rows = host_driver.input_rows(program, list(inputs))
     chip = Chip(program.topology, program.data, trace, observes, watched)
+    chip.expect(host_driver.own_bytes(program.inputs, program), host_driver.own_bytes(program.outputs, program))
     start, load_end = chip.run(_named(program.load, "load"), [], holds)
     if chip.collided or chip.hangs:
         return _cut_short(chip, "load", Outcome(load_cycles=load_end), load_end)
