@@ -15,7 +15,6 @@ from tilesim.explore.sensitivity import takes
 from tilesim.machines.topology import Key, Topology
 from tilesim.machines.topology import keys as keys_of
 from tilesim.printable import alternatives, short, unknown
-from tilesim.registry import machine_of
 
 STATED = re.compile(r"_(?:bytes|per_second|per_cycle|cycles|ns|hz|per_element)$")
 """How the names of keys end that are rates, times or sizes."""
@@ -90,8 +89,6 @@ def _faults(name: str, known: dict[str, Key], chip: Topology) -> Iterator[str]:
             f"must be a rate, a time or a size, as data sheets state them, such as {alternatives(_examples(known))}; "
             "what is counted, named or chosen is not fitted"
         )
-    elif machine_of(chip).has_no_choice(name):
-        yield "must be left out: it can have one value only so far"
     elif value <= 0:
         yield f"must have a value above 0 to begin from, not {value}; --set gives it one"
 
