@@ -68,8 +68,9 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),
     "relu_n1_to_1": (-1.0, 1.0),
     "relu6": (0.0, 6.0),
+    "relu_0_to_1": (0.0, 1.0),
 }
-"""Fused activations: lowest and highest real value."""
+"""Activations: lowest and highest real value."""
 
 
 SUMS_END = float(1 << 31)

@@ -6,7 +6,7 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -64,7 +64,7 @@ def _network(name: str, graph: FileGraph) -> Network:
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, graph.tensors)
         if not wrong and builder.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
-            gather(wrong, [op], partial(_add, builder))
+            gather(wrong, [op], partial(_add, builder, graph.outputs))
         collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
         made.update(op.outputs)
         ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
@@ -167,8 +167,10 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
     return quantisation(source.scales, source.zero_points, dtype)
 
 
-def _add(builder: NetworkBuilder, op: FileOperator) -> None:
-    """Add the node that an operator becomes, or one for each of its outputs."""
+def _add(builder: NetworkBuilder, wanted: Container[int], op: FileOperator) -> None:
+    """Add the node that an operator becomes, or one for each of its outputs. What is made of constants is one, too,
+    unless it is ``wanted`` as an output of the network.
+    """
     _refuse_hybrid(builder, op)
     built = READERS[op.kind](builder, op)
     parts = built if isinstance(built, tuple) else (built,)
@@ -178,6 +180,10 @@ def _add(builder: NetworkBuilder, op: FileOperator) -> None:
         output = builder.tensors[index]
         if part.shape != output.shape:
             raise ModelError(f"makes shape {list(part.shape)}, but {output.title} has {list(output.shape)}")
+        if index not in wanted and builder.folded(index, part):
+            continue
+        if not part.shape:
+            raise ModelError(f"{output.title} must have at least 1 axis, unless it is a constant")
         builder.nodes.append(Node(output.name, part.operator, part.inputs, index))
 
 
