@@ -7,6 +7,7 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 from __future__ import annotations
 
 from collections.abc import Container, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -30,6 +31,7 @@ from tilesim.network.readers.builder import (
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, names_of, parse
 from tilesim.network.readers.tflite_operators import READERS
+from tilesim.network.readers.tflite_tails import without_tail
 
 DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 7: np.int16, 9: np.int8}
 """NumPy's types for the schema's codes."""
@@ -56,6 +58,7 @@ OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FUL
 
 def _network(name: str, graph: FileGraph) -> Network:
     _check_size(graph)
+    graph, notes = without_tail(graph)
     faults = [*graph.faults, *_end_faults(graph)]
     builder = NetworkBuilder(_tensors(graph, faults), len(graph.tensors))
     # inputs and constants are ready before any node has run
@@ -71,7 +74,7 @@ def _network(name: str, graph: FileGraph) -> Network:
     faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
     if faults:
         raise ModelError(faults)
-    return builder.network(name, graph.inputs, graph.outputs)
+    return replace(builder.network(name, graph.inputs, graph.outputs), notes=notes)
 
 
 def _name(graph: FileGraph, op: FileOperator) -> str:
