@@ -10,7 +10,6 @@ import numpy as np
 from scripts.differentials.tflite_draft import Draft, Wire
 from scripts.differentials.tflite_elements import like
 
-
 LONG = 150
 """Axes that grow no longer: a softmax over 512 elements or more ends the runtime where its largest are equal."""
 
@@ -137,7 +136,9 @@ def gather(draft: Draft, x: Wire) -> Wire:
     shape = [*x.shape[:shared], *(draft.number(1, 4) for _ in range(draft.number(0, 2)))]
     places = _places(draft, shape, x.shape[axis], constant=draft.chance(0.7))
     y = like(draft, x, (*x.shape[:axis], *shape[shared:], *x.shape[axis + 1 :]))
-    return draft.made("GATHER", [x.index, places], y, Axis=named, BatchDims=draft.pick(shared, shared - len(shape)) if shape else 0)
+    return draft.made(
+        "GATHER", [x.index, places], y, Axis=named, BatchDims=draft.pick(shared, shared - len(shape)) if shape else 0
+    )
 
 
 def _places(draft: Draft, shape: Sequence[int], length: int, constant: bool) -> int:
@@ -180,7 +181,9 @@ def space_to_depth(draft: Draft, x: Wire) -> Wire:
     block = draft.number(1, 3)
     n, height, width, channels = x.shape
     x = draft.input((n, height * block, width * block, channels), x.dtype, x.scale, x.zero_point)
-    return draft.made("SPACE_TO_DEPTH", [x.index], like(draft, x, (n, height, width, channels * block**2)), BlockSize=block)
+    return draft.made(
+        "SPACE_TO_DEPTH", [x.index], like(draft, x, (n, height, width, channels * block**2)), BlockSize=block
+    )
 
 
 def arg_max(draft: Draft, x: Wire) -> Wire:

@@ -144,7 +144,9 @@ def fully_connected(draft: Draft, x: Wire, per_channel: bool = False, several: b
 
 
 def batch_matmul(draft: Draft, x: Wire) -> Wire:
-    """Of two inputs, or of an input and a constant; either turned."""
+    """Of two inputs, either turned; now and then of sums that lie at the edge of a rounding."""
+    if draft.chance(0.3):
+        return _edgy_products(draft, x)
     if len(x.shape) < 2:
         x = draft.input((x.shape[0], x.shape[0]), x.dtype, x.scale, x.zero_point)
     turned = draft.chance(0.4), draft.chance(0.4)
@@ -157,6 +159,21 @@ def batch_matmul(draft: Draft, x: Wire) -> Wire:
     steps = x.scale * scale * sqrt(inner) * SPREAD
     y = draft.wire((*x.shape[:-2], rows, columns), x.dtype, draft.near(steps), draft.zero_point(x.dtype))
     return draft.made("BATCH_MATMUL", [x.index, other.index], y, AdjX=turned[0], AdjY=turned[1])
+
+
+def _edgy_products(draft: Draft, x: Wire) -> Wire:
+    """A row of 127s and a 1, whose products with a column add up to anything."""
+    scale, columns = draft.near(x.scale), 60
+    output_scale = draft.near(x.scale * scale * 60)
+    steps = draft.rng.integers(-120, 120, columns) + 0.5
+    sums = np.rint(steps * output_scale / (x.scale * scale) + draft.rng.integers(-1, 2, columns))
+    times, rest = np.divmod(np.clip(sums, -100_000, 100_000).astype(np.int64), 127)
+    parts = [np.clip(times - 127 * k * np.sign(times), -127, 127) * (abs(times) > 127 * k) for k in range(7)]
+    a, b = (draft.wire(shape, np.int8, own, 0) for shape, own in (((1, 8), x.scale), ((8, columns), scale)))
+    draft.feed(a, np.array([[127] * 7 + [1]], np.int8))
+    draft.feed(b, np.array([*parts, rest], np.int8))
+    y = draft.wire((1, columns), np.int8, output_scale, 0)
+    return draft.made("BATCH_MATMUL", [a.index, b.index], y, AdjX=False, AdjY=False)
 
 
 def moves(draft: Draft, x: Wire, dilated: bool = False) -> tuple[tuple[int, int], dict[str, Any], tuple[int, int]]:

@@ -15,4 +15,5 @@ class Minimum:
 
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
         """Output of the inputs' dtype."""
-        return np.minimum(*inputs)
+        a, b = inputs
+        return np.asarray(np.minimum(a, b))

@@ -61,7 +61,7 @@ class NetworkBuilder:
         self.constant_bytes += data.nbytes
         must_be_bearable(self.constant_bytes)
         index = self._free_index()
-        self.tensors[index] = Tensor(index, name, data.dtype, data.shape, like and like.quantisation, data)
+        self.tensors[index] = Tensor(index, name, data.dtype, data.shape, like.quantisation if like else None, data)
         return index
 
     def between(
@@ -216,6 +216,6 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
     return shape
 
 
-def firsts_of(*tensors: Tensor) -> tuple[int, ...]:
-    """The lengths of their first axes, 0 of constants."""
-    return tuple(0 if tensor.data is not None else tensor.shape[0] for tensor in tensors)
+def first_of(tensor: Tensor) -> int:
+    """The length of its first axis, 0 of a constant."""
+    return 0 if tensor.data is not None else tensor.shape[0]

@@ -13,7 +13,7 @@ from tilesim.errors import ArrayError, ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Cast, DepthToSpace, Gather, GatherNd, Reshape, SpaceToDepth, Tile, Transpose
 from tilesim.network.operators.gather import must_be_places
-from tilesim.network.readers.builder import INTEGER_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, firsts_of
+from tilesim.network.readers.builder import INTEGER_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, first_of
 from tilesim.network.readers.fault import wrong_type
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import any_axis, check_inputs, constant_integers, moved
@@ -45,7 +45,9 @@ def tile(builder: NetworkBuilder, op: FileOperator) -> Built:
     given = constant_integers(builder, op.inputs[1], "multiples", (len(x.shape),))
     times = tuple(int(count) for count in given)
     if min(times, default=0) < 1 or prod(times) * prod(x.shape) > MAX_ELEMENTS:
-        raise ModelError(f"its multiples must be at least 1 and make at most {MAX_ELEMENTS} elements, not {list(times)}")
+        raise ModelError(
+            f"its multiples must be at least 1 and make at most {MAX_ELEMENTS} elements, not {list(times)}"
+        )
     shape = tuple(length * count for length, count in zip(x.shape, times, strict=True))
     return Built(Tile(times, x.shape[0]), (x.index,), shape)
 
@@ -72,7 +74,7 @@ def gather(builder: NetworkBuilder, op: FileOperator) -> Built:
         )
     _must_have(places, x.shape[axis])
     shape = (*x.shape[:axis], *places.shape[shared:], *x.shape[axis + 1 :])
-    return Built(Gather(axis, shared, firsts_of(x, places)), (x.index, places.index), _bearable(shape))
+    return Built(Gather(axis, shared, (first_of(x), first_of(places))), (x.index, places.index), _bearable(shape))
 
 
 def gather_nd(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -84,7 +86,7 @@ def gather_nd(builder: NetworkBuilder, op: FileOperator) -> Built:
         for axis in range(count):
             _must_have(places, x.shape[axis], axis)
     shape = (*places.shape[:-1], *x.shape[count:])
-    return Built(GatherNd(firsts_of(x, places)), (x.index, places.index), _bearable(shape))
+    return Built(GatherNd((first_of(x), first_of(places))), (x.index, places.index), _bearable(shape))
 
 
 def _places(builder: NetworkBuilder, op: FileOperator) -> Tensor:

@@ -14,7 +14,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Node, Tensor
 from tilesim.network.operators import BatchMatmul, Convolution, FullyConnected, Padding, Reshape
 from tilesim.network.readers import tflite_operands as operand
-from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder, firsts_of
+from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder, first_of
 from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, wide_factors
 from tilesim.network.readers.tflite_file import FileOperator
 
@@ -74,6 +74,7 @@ def _reshaped(
 
 
 def batch_matmul(builder: NetworkBuilder, op: FileOperator) -> Built:
+    """The product of the two scales is a float32."""
     ends = operand.ends_of(builder, op, 2)
     b, b_scale, b_zero = builder.activation(op.inputs[1])
     if b.dtype != np.int8 or ends.x.dtype != np.int8:
@@ -81,9 +82,11 @@ def batch_matmul(builder: NetworkBuilder, op: FileOperator) -> Built:
     turned = bool(op.options["AdjX"]), bool(op.options["AdjY"])
     shape, inner = _product_shape(ends.x, b, turned)
     largest = inner * magnitude(ends.x.dtype, ends.x_zero) * magnitude(b.dtype, b_zero)
-    factor = fixed_multiplier(ends.x_scale * b_scale / ends.y_scale, largest)
+    with np.errstate(over="ignore"):
+        product = float(np.float32(ends.x_scale) * np.float32(b_scale))
+    factor = fixed_multiplier(product / ends.y_scale, largest)
     limits = clamp("none", ends.y.dtype, ends.y_scale, ends.y_zero)
-    zeros, firsts = (ends.x_zero, b_zero, ends.y_zero), firsts_of(ends.x, b)
+    zeros, firsts = (ends.x_zero, b_zero, ends.y_zero), (first_of(ends.x), first_of(b))
     operator = BatchMatmul(turned, zeros, "double", *factor, limits, np.dtype(np.int32), firsts)
     return Built(operator, (ends.x.index, b.index), shape)
 

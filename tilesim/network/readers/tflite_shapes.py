@@ -62,7 +62,7 @@ def pack(builder: NetworkBuilder, op: FileOperator) -> Built:
             raise ModelError(f"{part.title} must have shape {list(x.shape)} like {x.title}, not {list(part.shape)}")
     title, shape = builder.tensors[op.outputs[0]].name, _longer(x, axis)
     longer = [builder.derived(f"{title}/{k}", Reshape(shape), part, shape) for k, part in enumerate(parts)]
-    return joined(builder, longer, axis)
+    return joined(longer, axis)
 
 
 def unpack(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:

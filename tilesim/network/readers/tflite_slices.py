@@ -51,7 +51,7 @@ def box(x: Tensor, axis: int, start: int, count: int) -> Built:
 def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
     """As many boxes as there are outputs, of equal size."""
     x = moved(builder, op, 2, position=1)
-    axis, count = _axis(builder, op, op.inputs[0], x), int(op.options["NumSplits"])
+    axis, count = _axis(builder, op.inputs[0], x), int(op.options["NumSplits"])
     if not 0 < count <= x.shape[axis] or x.shape[axis] % count:
         raise ModelError(f"must cut the {x.shape[axis]} elements of axis {axis} into equal parts, not into {count}")
     return _boxes(x, axis, [x.shape[axis] // count] * count)
@@ -60,7 +60,7 @@ def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
 def split_v(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
     """Boxes of sizes that are given, of which one may be what the others leave."""
     x = moved(builder, op, 3)
-    axis = _axis(builder, op, op.inputs[2], x)
+    axis = _axis(builder, op.inputs[2], x)
     sizes = [int(size) for size in constant_integers(builder, op.inputs[1], "sizes").reshape(-1)]
     if sizes.count(REST) == 1:
         sizes[sizes.index(REST)] = x.shape[axis] - sum(size for size in sizes if size != REST)
@@ -69,7 +69,7 @@ def split_v(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
     return _boxes(x, axis, sizes)
 
 
-def _axis(builder: NetworkBuilder, op: FileOperator, index: int, x: Tensor) -> int:
+def _axis(builder: NetworkBuilder, index: int, x: Tensor) -> int:
     given = constant_integers(builder, index, "axis")
     if given.size != 1:
         raise ModelError(f"its axis must be one number, not {given.size}")

@@ -64,4 +64,4 @@ def _note(graph: FileGraph, op: FileOperator, fed: Sequence[int]) -> str:
 
 def _titles(graph: FileGraph, indices: Sequence[int]) -> str:
     known = (graph.tensors[index] for index in indices if 0 <= index < len(graph.tensors))
-    return ", ".join(tensor.title if tensor else "one without a name" for tensor in known)
+    return ", ".join(tensor.title for tensor in known if tensor is not None)
