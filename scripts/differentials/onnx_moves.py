@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from scripts.differentials.onnx_elements import add, leaky_relu
-from scripts.differentials.onnx_forms import activated
+from scripts.differentials.onnx_forms import activated, apply
 from scripts.differentials.onnx_sketch import TYPES, Sketch, Value
 from scripts.differentials.onnx_sums import convolution, gemm
 
@@ -121,6 +121,14 @@ def tile(s: Sketch, x: Value) -> Value:
     return through(s, "Tile", x, shape, numbers(s, times))
 
 
+def concatenation(s: Sketch, x: Value) -> Value:
+    """Along any axis, of what has one quantisation."""
+    axis, named = axis_of(s, len(x.shape))
+    parts = [x, *(s.pick(x, s.like_input(x)) for _ in range(s.number(0, 2)))]
+    shape = (*x.shape[:axis], len(parts) * x.shape[axis], *x.shape[axis + 1 :])
+    return apply(s, "Concat", parts, s.like(x, shape), axis=named)
+
+
 def depth_to_space(s: Sketch, x: Value) -> Value:
     n, channels, height, width = x.shape
     blocks = [block for block in (1, 2, 3) if channels % block**2 == 0]
@@ -176,6 +184,7 @@ def resize(mode: str, s: Sketch, x: Value) -> Value:
 
 
 OF_ANY: Mapping[str, Mover] = {
+    "any_concat": concatenation,
     "gather": gather,
     "slice": slice_,
     "squeeze": squeeze,

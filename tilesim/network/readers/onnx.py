@@ -30,6 +30,7 @@ from tilesim.network.readers import name_of, onnx_graph
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.onnx_choices import CHOICES
+from tilesim.network.readers.onnx_dynamic import ARITHMETIC, DYNAMIC, arithmetic, is_of_reals
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Pending, attribute
@@ -39,7 +40,18 @@ from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
-_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *CHOICES, *MOVES, *REAL, *INTEGER}
+_SUPPORTED = {
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "Constant",
+    *ACTIVATIONS,
+    *CHOICES,
+    *DYNAMIC,
+    *MOVES,
+    *REAL,
+    *INTEGER,
+}
+_MOVES = dict.fromkeys(MOVES, move)
 PRODUCTS = {"Gemm", "MatMul", "QGemm", "QLinearMatMul"}
 _DOMAINS = {"", "ai.onnx", "com.microsoft"}
 
@@ -155,11 +167,9 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
-    if node.op_type in CHOICES:
-        CHOICES[node.op_type](graph, node)
-        return
-    if node.op_type in MOVES:
-        move(graph, node)
+    of_reals = arithmetic if node.op_type in ARITHMETIC and is_of_reals(graph, node) else None
+    if read := of_reals or CHOICES.get(node.op_type) or DYNAMIC.get(node.op_type) or _MOVES.get(node.op_type):
+        read(graph, node)
         return
     if not node.output or not node.output[0] or any(node.output[1:]):
         raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
@@ -248,7 +258,8 @@ def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
         graph.emit(output, rescale(graph, node, [value]), wanted)
     elif isinstance(value, onnx_graph.Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
-        graph.add(output, Built(operator, (value.index,), graph.builder.tensors[value.index].shape), wanted)
+        index = settled(graph, value.index)
+        graph.add(output, Built(operator, (index,), graph.builder.tensors[index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
 

@@ -199,6 +199,11 @@ class Graph:
         self.builder.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
         return index
 
+    @property
+    def real_inputs(self) -> list[int]:
+        """The inputs that are float32."""
+        return [index for index in self.inputs if self.builder.tensors[index].dtype == np.float32]
+
     def value(self, name: str) -> Value:
         if name not in self.values:
             raise ModelError(f"{titled(name) or 'an absent input'} must be a value that is ready")

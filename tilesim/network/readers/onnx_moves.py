@@ -28,6 +28,7 @@ from tilesim.network.readers.onnx_graph import (
     Graph,
     Integers,
     Pending,
+    Reals,
     Target,
     attribute,
 )
@@ -61,29 +62,32 @@ Mover: TypeAlias = Callable[[Graph, onnx.NodeProto, Tensor], Sequence[Moved]]
 def move(graph: Graph, node: onnx.NodeProto) -> None:
     """Read a node of :data:`MOVES`: its outputs are what its first input is, integers or reals that they stand for."""
     value = graph.value(node.input[0])
-    if not isinstance(value, Integers | Dequantised) or value.index < 0:
+    if not isinstance(value, Integers | Dequantised | Reals) or value.index in {-1, *graph.real_inputs}:
         raise ModelError(f"{titled(node.input[0])} must come from a DequantizeLinear, or be integers that are computed")
     if node.op_type == "Resize" and is_linear(node) and isinstance(value, Dequantised):
         graph.pend(node.output[0], linear_of_reals(graph, node, value))
         return
-    made = MOVES[node.op_type](graph, node, graph.builder.tensors[value.index])
+    x = in_file_order(graph, value.index) if isinstance(value, Reals) else graph.builder.tensors[value.index]
+    made = MOVES[node.op_type](graph, node, x)
     if len(made) != len(node.output) or not all(node.output):
         raise ModelError(f"must have {len(made)} outputs, not {len(list(filter(None, node.output)))}")
     for name, moved in zip(node.output, made, strict=True):
         _keep(graph, name, value, moved)
 
 
-def _keep(graph: Graph, name: str, value: Integers | Dequantised, moved: Moved) -> None:
+def _keep(graph: Graph, name: str, value: Integers | Dequantised | Reals, moved: Moved) -> None:
     if isinstance(value, Dequantised) and len(graph.uses[name]) == 1 and {*graph.uses[name]} <= REQUANTISING:
         graph.pend(name, Pending(lambda wanted: _quantised(graph, value, moved, wanted), axes=moved.axes,
                                  flattened=moved.flattened))  # fmt: skip
         return
     tensor = graph.builder.tensors[moved.source]
-    if isinstance(value, Integers):
+    if not isinstance(value, Dequantised):
         index = graph.add_integers(name, moved.built, tensor.dtype, tensor.quantisation, moved.axes)
     else:
         index = graph.add_derived(name, moved.built, tensor, moved.axes)
         graph.values[name] = replace(value, name=name, index=index)
+    if isinstance(value, Reals):
+        graph.values[name] = Reals(index)
     if moved.flattened is not None:
         graph.flattened[index] = moved.flattened
 
