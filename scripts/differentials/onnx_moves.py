@@ -183,6 +183,16 @@ def resize(mode: str, s: Sketch, x: Value) -> Value:
     return s.quantised(activated(s, made, y) if s.chance(0.2) else made, y)
 
 
+def shape(s: Sketch, x: Value) -> Value:
+    """A reshape to a shape that the model computes, as exporters write it."""
+    lengths = s.node("Shape", [s.reals(x) if s.form == "pairs" else x.name], s.name("shape"))
+    first = s.node("Gather", [lengths, s.constant(s.name("n"), np.array(0, np.int64))], s.name("first"), axis=0)
+    one = s.node("Unsqueeze", [first, numbers(s, [0])], s.name("one"))
+    rest = s.node("Cast", [s.constant(s.name("n"), np.array([-1], np.int32))], s.name("rest"), to=TensorProto.INT64)
+    wanted = s.node("Concat", [one, rest], s.name("wanted"), axis=0)
+    return through(s, "Reshape", x, (x.shape[0], prod(x.shape[1:])), wanted)
+
+
 OF_ANY: Mapping[str, Mover] = {
     "any_concat": concatenation,
     "gather": gather,
@@ -192,7 +202,7 @@ OF_ANY: Mapping[str, Mover] = {
     "transpose": transpose,
     "unsqueeze": unsqueeze,
 }
-SHAPES = {"any_flatten": flatten, "any_reshape": reshape}
+SHAPES: Mapping[str, Mover] = {"any_flatten": flatten, "any_reshape": reshape, "shape": shape}
 OF_MAPS: Mapping[str, Mover] = {
     "depth_to_space": depth_to_space,
     "resize_linear": partial(resize, "linear"),

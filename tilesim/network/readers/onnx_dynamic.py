@@ -19,8 +19,9 @@ from tilesim.network.operators import DynamicQuantise, IntegerConvolution, Integ
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built, broadcast, first_of
 from tilesim.network.readers.fault import wrong_type
 from tilesim.network.readers.moving import bearable
-from tilesim.network.readers.onnx_graph import MAP_AXES, Constant, Graph, Integers, Reals, attribute
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, attribute
 from tilesim.network.readers.onnx_layouts import Axes, axes_of, in_file_order, settled, usual_axes
+from tilesim.network.readers.onnx_values import Constant, Integers, Reals
 from tilesim.network.readers.onnx_windows import moving_window
 
 FLOAT32 = np.dtype(np.float32)
