@@ -24,7 +24,9 @@ class Moves:
         self.model, name = ModelBuilder(), "x"
         for number, (kind, constants, attributes) in enumerate(nodes):
             names = [self.model.constant(f"c{number}_{k}", np.array(values)) for k, values in enumerate(constants)]
-            name = self.model.node(kind, [name, *names], "y" if number == len(nodes) - 1 else f"t{number}", **attributes)
+            name = self.model.node(
+                kind, [name, *names], "y" if number == len(nodes) - 1 else f"t{number}", **attributes
+            )
 
     def network(self, path: Path, shape: tuple[int, ...] = X.shape, code: int = TensorProto.INT8) -> Network:
         file = path / "m.onnx"
@@ -119,6 +121,21 @@ def test_the_largest_along_any_axis(tmp_path: Path) -> None:
 def test_places_as_other_numbers(tmp_path: Path) -> None:
     for code in (TensorProto.INT32, TensorProto.FLOAT):
         Moves(("ArgMax", [], {"axis": 1}), ("Cast", [], {"to": code})).agrees(tmp_path, code=code)
+
+
+def test_a_shape_that_is_computed_is_a_constant(tmp_path: Path) -> None:
+    model = ModelBuilder()
+    model.node("Shape", ["x"], "shape", start=0, end=1)
+    model.node("Gather", [model.node("Shape", ["x"], "all"), model.constant("one", np.int64(1))], "second", axis=0)
+    model.node("Unsqueeze", ["second", model.constant("axes", int64(0))], "row")
+    model.node("Cast", [model.constant("rest", np.array([-1], np.int32))], "last", to=TensorProto.INT64)
+    model.node("Concat", ["shape", "row", "last"], "wanted", axis=0)
+    model.node("Reshape", ["x", "wanted"], "y")
+    path = model.save(tmp_path / "m.onnx", [1, 2, 3, 4], ["a", "b", "c"], TensorProto.INT8, TensorProto.INT8)
+    network = tilesim.load_network(path)
+    assert kinds(network) == ["transpose", "reshape"]
+    values = network.evaluate(network.tensors[network.inputs[0]].from_model(X))
+    np.testing.assert_array_equal(values[network.outputs[0]], run_reference(path, X))
 
 
 def int64(*values: int) -> np.ndarray:
