@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from tilesim.printable import counted, printable
-from tilesim.statistics import EndStatistics, RunStatistics
+from tilesim.statistics import EndStatistics, HostStepStatistics, RunStatistics
 
 KINDS = {
     "averagepool": "average pool",
@@ -171,6 +171,15 @@ def instant_words(statistics: RunStatistics) -> str:
         return ""
     more = f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
     return f"{', '.join(labels[:NAMED])}{more} took no time: so it is on no chip"
+
+
+def host_step_words(step: HostStepStatistics) -> str:
+    """What the host computed, when, and what crossed its link for it."""
+    name, cycles = printable(step["name"]), step["cycles"]
+    return (
+        f"layer {step['layer']} {name} ({kind_words(step['kind'])}) at the host: {step['from_chip_bytes']:,} bytes from the "
+        f"chip, {step['to_chip_bytes']:,} to it; {cycles:,} cycles from cycle {step['start_cycle']:,} on"
+    )
 
 
 # ---- energies

@@ -16,7 +16,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.link import HostLink
-from tilesim.tiled.units.host.sendings import Sending, rows_sent, sendings
+from tilesim.tiled.units.host.sendings import HostRow, MadeRow, Sending, rows_sent, sendings
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
@@ -27,7 +27,8 @@ class HostInfeed:
     """Sends rows for infeeds, in the order in which these are issued, from the first cycle of the run on; rows of later
     inferences wait at the controller until their time has come. Where the chip's keys say so, the time of a request
     goes before its rows (``host.request_ns``), and then its instructions, for which the controller waits
-    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``).
+    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``). Rows of what the host has
+    yet to make of results, and all behind them, wait for that (:class:`~tilesim.tiled.units.host.processor.HostProcessor`).
 
     Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
     rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,
@@ -61,17 +62,18 @@ class HostInfeed:
 
     def start(
         self,
-        rows: list[Bytes],
+        rows: Sequence[HostRow],
         instructions: Sequence[Instruction] = (),
         begins: Collection[str] = (),
         foresee: bool = False,
     ) -> None:
-        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, and a place for all
-        of them, they are to be had from :meth:`take`. Behind each of the scalar fences ``begins`` another request
-        begins.
+        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, a place for all of
+        them, and none that is yet to be made, they are to be had from :meth:`take`. Behind each of the scalar fences
+        ``begins`` another request begins.
         """
         self._foreseen = None
         sent = sendings(rows, instructions, begins, self._topology, self._data_memory)
+        foresee = foresee and not any(isinstance(row, MadeRow) for row in rows)
         if foresee and rows_sent(rows, instructions, self._topology) <= self.rows.depth:
             self._foreseen = deque(self._foresee(sent))
         else:
@@ -92,21 +94,26 @@ class HostInfeed:
             cycle, there = self._carry(sending, cycle)
             self._account(sending, cycle)
             if sending.row is not None:
+                assert not isinstance(sending.row, MadeRow)
                 yield there, sending.row
             elif not sending.pause_cycles:
                 self._at(there, self.on_program)
 
     def _work(self, sent: Iterator[Sending]) -> Work:
         for sending in sent:
-            self.unit.instruction = sending.label
-            if sending.row is not None:
+            self.unit.instruction, row = sending.label, sending.row
+            if isinstance(row, MadeRow):
+                if not row.made.rows:
+                    yield from self.unit.wait(row.made.wait(self._clock), Reason.HOST, partial(_words, row))
+                row = row.made.rows[row.number]
+            if row is not None:
                 room = self.rows.room()
                 yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
             end, there = self._carry(sending, self._clock.cycle)
             yield self._clock.timeout(end - self._clock.cycle)
             self._account(sending, end)
-            if sending.row is not None:
-                self._at(there, partial(self.rows.put, sending.row))
+            if row is not None:
+                self._at(there, partial(self.rows.put, row))
             elif not sending.pause_cycles:
                 self._at(there, self.on_program)
 
@@ -139,6 +146,8 @@ class HostOutfeed:
         self._latency_cycles = topology.host.latency_cycles
         self._link = HostLink(topology.from_chip_cycles)
         self._samples = samples
+        self.on_row: Callable[[int, int], None] = _nobody_takes
+        """Hears of each row, by its output, and when it is there."""
 
     def receive(self, output: int, row: Bytes, sender: str, instant: bool = False) -> Work:
         """Carry one row of output number ``output`` over the link for the outfeed ``sender``, in no time if that is
@@ -153,6 +162,7 @@ class HostOutfeed:
             there = through + self._latency_cycles
         self.unit.spend(BUSY, moved_bytes=row.shape[1])
         self.arrivals[output] = there
+        self.on_row(output, there)
         self.received.setdefault(output, []).append(row)
 
     @property
@@ -172,3 +182,11 @@ class HostOutfeed:
 
 def _nobody_waits() -> None:
     """For a request's instructions."""
+
+
+def _nobody_takes(_output: int, _cycle: int) -> None:
+    """Rows of results, while others come."""
+
+
+def _words(row: MadeRow) -> str:
+    return f"the host to have made {row.made.name}"
