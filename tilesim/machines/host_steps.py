@@ -26,6 +26,8 @@ from tilesim.network.graph import Operator
 Array = NDArray[Any]
 UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a golden operator may raise of numbers that it was not made for."""
+NUMBERS: Mapping[type, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (float, int)}
+"""What JSON has for a number of a type."""
 
 
 @dataclass(frozen=True)
@@ -83,8 +85,7 @@ def is_portable(operator: Operator) -> bool:
 
 def settings_of(operator: Operator) -> tuple[Setting, ...]:
     """The fields of a portable operator."""
-    members = fields(type(operator)) if is_dataclass(operator) else ()
-    return tuple(Setting(member.name, _text(getattr(operator, member.name))) for member in members)
+    return tuple(Setting(name, _text(getattr(operator, name))) for name in _hints(type(operator)))
 
 
 def operator_of(step: HostStep) -> Operator:
@@ -101,7 +102,9 @@ def operator_of(step: HostStep) -> Operator:
         try:
             values[name] = _value(text, hints[name])
         except (*UNFIT, RecursionError):
-            raise ValueError(f"setting {name} must be of the type that {step.operator} has, not {text[:40]!r}") from None
+            raise ValueError(
+                f"setting {name} must be of the type that {step.operator} has, not {text[:40]!r}"
+            ) from None
     try:
         operator: Operator = kind(**values)
     except TypeError:
@@ -201,26 +204,28 @@ def _value(text: str, hint: Any) -> Any:
 
 def _built(plain: Any, hint: Any) -> Any:
     """What JSON stands for where the type is ``hint``."""
+    origin = get_origin(hint)
     if _is_union(hint):
         inner = next(kind for kind in get_args(hint) if kind is not NoneType)
         return None if plain is None else _built(plain, inner)
-    if _is_dtype(hint):
-        return np.dtype(plain)
-    if get_origin(hint) is np.ndarray:
+    if origin is np.ndarray:
         return np.array(plain["values"], plain["dtype"]).reshape(plain["shape"])
-    if get_origin(hint) in (tuple, list):
+    if origin in (tuple, list):
         kinds = get_args(hint)
-        of = [kinds[0]] * len(plain) if kinds[-1] is Ellipsis or get_origin(hint) is list else kinds
-        return get_origin(hint)(_built(item, kind) for item, kind in zip(plain, of, strict=True))
-    if isinstance(hint, type) and is_dataclass(hint):
-        return hint(**{name: _built(plain[name], kind) for name, kind in get_type_hints(hint).items()})
-    if isinstance(hint, type) and issubclass(hint, tuple):
-        return hint(*plain)
-    if isinstance(hint, type) and hint in (bool, int, float, str):
-        if not isinstance(plain, (int, float) if hint is float else hint):
-            raise TypeError
-        return hint(plain)
-    return hint(plain) if isinstance(hint, type) else plain
+        of = [kinds[0]] * len(plain) if kinds[-1] is Ellipsis or origin is list else kinds
+        return origin(_built(item, kind) for item, kind in zip(plain, of, strict=True))
+    return np.dtype(plain) if _is_dtype(hint) else _made(plain, hint)
+
+
+def _made(plain: Any, kind: Any) -> Any:
+    """A value of a class."""
+    if is_dataclass(kind):
+        return kind(**{name: _built(plain[name], hint) for name, hint in get_type_hints(kind).items()})
+    if issubclass(kind, tuple):
+        return kind(*plain)
+    if kind in NUMBERS and not isinstance(plain, NUMBERS[kind]):
+        raise TypeError
+    return kind(plain)
 
 
 def _is_union(hint: Any) -> bool:

@@ -177,8 +177,8 @@ def host_step_words(step: HostStepStatistics) -> str:
     """What the host computed, when, and what crossed its link for it."""
     name, cycles = printable(step["name"]), step["cycles"]
     return (
-        f"layer {step['layer']} {name} ({kind_words(step['kind'])}) at the host: {step['from_chip_bytes']:,} bytes from the "
-        f"chip, {step['to_chip_bytes']:,} to it; {cycles:,} cycles from cycle {step['start_cycle']:,} on"
+        f"layer {step['layer']} {name} ({kind_words(step['kind'])}) at the host: {step['from_chip_bytes']:,} bytes "
+        f"from the chip, {step['to_chip_bytes']:,} to it; {cycles:,} cycles from cycle {step['start_cycle']:,} on"
     )
 
 

@@ -132,7 +132,7 @@ def _noticed(program: Program, given: StartTimes, masters: Reading, on_packet: O
     program = frame.named(program)
     arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
     host = host_driver.HostSide(program, arrays)
-    tasks = host.tasks(lambda number: chip.host_outfeed.output(number))
+    tasks = host.tasks(lambda: chip.host_outfeed)
     chip = Chip(program.topology, host.samples, None, frame.forget, reading=masters, host_tasks=tasks)
     if on_packet is not None:
         chip.monitor.tell(lambda seen: on_packet((seen[0] - chip.section[1], *seen[1:])))

@@ -31,7 +31,7 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
 def chip_parts(
     networks: Mapping[str, Network], topology: Topology, options: CompileOptions
 ) -> tuple[dict[str, Network], CompileOptions]:
-    """What of networks, by name, the chip computes, those left out of which that is nothing; and what is asked of it."""
+    """What of networks, by name, the chip computes, if it is anything; and what is asked of that."""
     splits = _splits([*networks.values()], topology, options)
     parts, asked = _on_chip(splits, options)
     names = [name for name, each in zip(networks, splits, strict=True) if each.part.nodes]

@@ -71,7 +71,7 @@ class Host(ConfigSection):
     step_bytes_per_second: Annotated[
         Rate,
         Field(
-            description="bytes a second that the host reads and makes where it computes a layer itself; 0: it takes no time"
+            description="bytes a second that the host reads and makes for layers that it computes itself; 0: in no time"
         ),
     ] = 0
 

@@ -92,7 +92,7 @@ def _at_host(tensor: Tensor) -> HostTensor:
 
 
 def _in_order(split: HostSplit) -> list[int]:
-    """The host's layers: first those that tiles wait for, so that none of these stands behind a result that comes last."""
+    """The host's layers: first those that tiles wait for, so that none stands behind a result that comes last."""
     network, waited = split.whole, set(split.part.inputs)
     early: set[int] = set()
     for layer in sorted(split.host, reverse=True):

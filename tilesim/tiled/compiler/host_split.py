@@ -1,8 +1,8 @@
 """What of a network the host computes itself, as tiles can't; and what is left for the chip.
 
-The host does an operator without a lowering, one on numbers or shapes that tiles don't take, and what follows without a
-multiply-accumulate to come: nothing returns to the tiles just to be moved. What the tiles make for it are outputs of the
-chip's part of the network, what it makes for them inputs.
+The host does an operator without a lowering, one on numbers or shapes that tiles don't take, and what follows it
+without a multiply-accumulate to come: nothing returns to the tiles just to be moved. What the tiles make for it are
+outputs of the chip's part of the network, what it makes for them inputs.
 """
 
 from __future__ import annotations
@@ -82,16 +82,15 @@ def _not_worth_it(network: Network, host: Collection[int]) -> set[int]:
     """
     if not host:
         return set()
-    behind, working = set(host), set[int]()
+    stays, working, leading = set(host), set[int](), _leading(network, host)
     makers = {node.output: layer for layer, node in enumerate(network.nodes)}
     for layer, node in enumerate(network.nodes):
         before = {makers[index] for index in node.inputs if index in makers}
-        if before & behind:
-            behind.add(layer)
-        if before & working.difference(host) or not isinstance(node.operator, MOVING):
+        if before & working.difference(stays) or not isinstance(node.operator, MOVING):
             working.add(layer)
-    leading = _leading(network, host)
-    return {k for k in range(len(network.nodes)) if k not in leading and (k in behind or k not in working)}
+        if layer not in leading and (before & stays or layer not in working):
+            stays.add(layer)
+    return stays
 
 
 def _leading(network: Network, host: Collection[int]) -> set[int]:

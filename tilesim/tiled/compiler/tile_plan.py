@@ -97,7 +97,7 @@ class TilePlan(OperatorPlan[TileOutput]):
 
 @dataclass(frozen=True)
 class PlanFault:
-    """Why the chip can't do a network as it is: a sentence about the layer that makes a ``tensor``, or about an input."""
+    """Why the chip can't do a network as it is: a sentence about the layer that makes a ``tensor``, or an input."""
 
     tensor: int
     sentence: str

@@ -90,13 +90,13 @@ def _run(program: Program, inputs: Arrays, held: Holds, watches_rows: bool) -> O
 def _run_on(program: Program, inputs: Arrays, held: Holds, bursts: bool) -> Outcome:
     host = host_driver.HostSide(program, inputs)
     flat = compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run)))
-    tasks = host.tasks(lambda number: chip.host_outfeed.output(number))
+    tasks = host.tasks(lambda: chip.host_outfeed)
     chip = Chip(program.topology, host.samples, None, frame.forget, bursts=bursts, flat=flat, host_tasks=tasks)
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     for memory, content in zip(memories, _first_bytes(memory.size_bytes for memory in memories), strict=True):
         memory.bytes[:] = content
     _, cycles = run_sections(chip, program, host.rows, held)
-    outputs = host.outputs(chip.host_outfeed.output)
+    outputs = host.outputs(chip.host_outfeed)
     met = any(finding["kind"] != "under way at once" for finding in chip.monitor.findings())
     digest = _digest([*(memory.bytes for memory in memories), *outputs])
     return Outcome(len(cycles), digest, not met, _taken(chip))

@@ -14,19 +14,20 @@ from tilesim.machines.host import carried, received, samples_of
 from tilesim.machines.host_steps import HostStep, HostValues, constants_of
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
+from tilesim.tiled.units.host.host import HostOutfeed
 from tilesim.tiled.units.host.processor import HostTask
 from tilesim.tiled.units.host.sendings import HostRow, MadeRow, MadeRows
 
 Array = NDArray[Any]
 
 
-Take: TypeAlias = Callable[[int], Bytes]
-"""All bytes that have come of an output, by its number, (samples, bytes)."""
+Come: TypeAlias = Callable[[], HostOutfeed]
+"""Where what comes from the chip is, once there is a chip."""
 
 
 class HostSide:
-    """What the host has and does in a run: the ``rows`` that it sends, each (samples, row bytes), or yet to be made; the
-    number of ``samples``; and its own steps. Raises ArrayError.
+    """What the host has and does in a run: the ``rows`` that it sends, each (samples, row bytes), or yet to be made;
+    the number of ``samples``; and its own steps. Raises ArrayError.
     """
 
     def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
@@ -47,11 +48,11 @@ class HostSide:
             return (MadeRow(made, number) for number in range(tensor.rows))
         return _rows(tensor, arrays[tensor.index], self._row_bytes) if tensor.blocks else iter(())
 
-    def tasks(self, take: Take) -> list[HostTask]:
-        """The steps, which ``take`` what the outfeed has received."""
-        return [self._task(step, awaited, take) for step, awaited in awaited_by_step(self._program)]
+    def tasks(self, come: Come) -> list[HostTask]:
+        """The steps, which read what has come."""
+        return [self._task(step, awaited, come) for step, awaited in awaited_by_step(self._program)]
 
-    def _task(self, step: HostStep, awaited: Sequence[int], take: Take) -> HostTask:
+    def _task(self, step: HostStep, awaited: Sequence[int], come: Come) -> HostTask:
         program = self._program
         given = [tensor for tensor in program.given if tensor.index == step.makes]
         return HostTask(
@@ -59,26 +60,26 @@ class HostSide:
             cycles=program.topology.step_cycles(step.bytes),
             size_bytes=step.bytes,
             awaits={number: program.leaving[number].rows for number in awaited},
-            work=partial(self._do, step, awaited, take),
+            work=partial(self._do, step, awaited, come),
             gives=[(self._made[tensor.index], partial(self._rows_made, tensor)) for tensor in given],
             makes=[k for k, tensor in enumerate(program.outputs) if not tensor.rows and tensor.index == step.makes],
         )
 
-    def _do(self, step: HostStep, awaited: Sequence[int], take: Take) -> None:
+    def _do(self, step: HostStep, awaited: Sequence[int], come: Come) -> None:
         for number in awaited:
             if number not in self._received:
                 tensor = self._program.leaving[number]
-                self._values.put(tensor, output_array(tensor, take(number)))
+                self._values.put(tensor, output_array(tensor, come().output(number)))
                 self._received.add(number)
         self._values.make(step)
 
     def _rows_made(self, tensor: HostTensor) -> list[Bytes]:
         return list(_rows(tensor, self._values.get(tensor), self._row_bytes))
 
-    def outputs(self, take: Take) -> list[Array]:
+    def outputs(self, outfeed: HostOutfeed) -> list[Array]:
         """The model's outputs, when all is done."""
         return [
-            output_array(tensor, take(number)) if tensor.rows else self._values.get(tensor)
+            output_array(tensor, outfeed.output(number)) if tensor.rows else self._values.get(tensor)
             for number, tensor in enumerate(self._program.outputs)
         ]
 

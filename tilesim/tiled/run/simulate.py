@@ -141,7 +141,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             reading=reading,
             instants=instant,
             log=frame.log_of(options),
-            host_tasks=host.tasks(lambda number: chip.host_outfeed.output(number)),
+            host_tasks=host.tasks(lambda: chip.host_outfeed),
         )
         if chip.log:
             state_log.attach(chip.log, chip)
@@ -159,7 +159,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         chip, host, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
         chip, host, load_cycles, cycles = finish(bursts=False)
-    outputs = host.outputs(chip.host_outfeed.output)
+    outputs = host.outputs(chip.host_outfeed)
     trace = _trace_of(program, chip)
     findings: list[Finding] = []
     if racing:

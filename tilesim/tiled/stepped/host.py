@@ -84,7 +84,9 @@ class HostInfeed(Thread):
         """How many programs have come by now."""
         return sum(cycle <= self.clock.cycle for cycle in self._arrivals)
 
-    def start(self, rows: Sequence[HostRow], instructions: tuple[Instruction, ...], side: HostSide | None = None) -> None:
+    def start(
+        self, rows: Sequence[HostRow], instructions: tuple[Instruction, ...], side: HostSide | None = None
+    ) -> None:
         """Send ``rows``, and from data memory if that is the host's; those of ``instructions`` that take them only name
         them. The ``side`` of the host knows of rows whether they are made.
         """
@@ -191,4 +193,3 @@ def _places(topology: Topology, data: tuple[DataSegment, ...]) -> int:
         return QUEUED_ROWS + on_way
     parameter_bytes = max((segment.address + segment.data.size for segment in data), default=0)
     return QUEUED_ROWS + on_way + (topology.data_memory.size_bytes - parameter_bytes) // row_bytes
-

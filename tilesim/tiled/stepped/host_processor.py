@@ -45,7 +45,7 @@ class HostProcessor(Thread):
             yield IDLE
 
     def _have_come(self, outputs: Sequence[int]) -> bool:
-        """Whether all rows of some outputs are at the host; of those that are only still on the link it is known when."""
+        """Whether all rows of some outputs are at the host; once all have left the chip, it is known when."""
         leaving, received = self._program.leaving, self._outfeed.received
         if any(len(received.get(number, ())) < leaving[number].rows for number in outputs):
             return False

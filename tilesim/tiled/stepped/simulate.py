@@ -75,7 +75,9 @@ def simulate(
     missing = any(len(received.get(k, [])) < output.rows for k, output in enumerate(program.leaving))
     if chip.collided or chip.hangs or missing:
         return _cut_short(chip, "run", outcome, end)
-    return replace(outcome, outputs=side.outputs(received), units=chip.close(end), spans=chip.spans, touches=chip.touches)
+    return replace(
+        outcome, outputs=side.outputs(received), units=chip.close(end), spans=chip.spans, touches=chip.touches
+    )
 
 
 def _cut_short(chip: Chip, section: str, outcome: Outcome, end: int) -> Outcome:

@@ -84,8 +84,8 @@ class HostTensor(program.HostTensor):
 
 @dataclass(frozen=True)
 class GivenTensor(HostTensor):
-    """A tensor that the host makes and that tiles read: so many inputs of the program are sent ``behind`` which it comes,
-    in the order of the given tensors.
+    """A tensor that the host makes and that tiles read. It is sent ``behind`` so many inputs of the program, and behind
+    the given tensors before it.
     """
 
     behind: int = 0

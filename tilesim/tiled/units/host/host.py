@@ -27,8 +27,8 @@ class HostInfeed:
     """Sends rows for infeeds, in the order in which these are issued, from the first cycle of the run on; rows of later
     inferences wait at the controller until their time has come. Where the chip's keys say so, the time of a request
     goes before its rows (``host.request_ns``), and then its instructions, for which the controller waits
-    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``). Rows of what the host has
-    yet to make of results, and all behind them, wait for that (:class:`~tilesim.tiled.units.host.processor.HostProcessor`).
+    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``). Rows of what the host's
+    processor has yet to make, and all behind them, wait for that.
 
     Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
     rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,

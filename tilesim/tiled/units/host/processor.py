@@ -68,7 +68,10 @@ class HostProcessor:
             return
         result.left -= 1
         if not result.left:
-            self._clock.timeout(there - self._clock.cycle).callbacks.append(lambda _: result.event.succeed())
+            self._clock.timeout(there - self._clock.cycle).callbacks.append(lambda _: self._come(result))
+
+    def _come(self, result: _Result) -> None:
+        result.event.succeed()
 
     def _work(self) -> Work:
         for task in self._tasks:
