@@ -106,4 +106,5 @@ def compiled(
     cache, partition = options.cache_policy(named), options.partition_policy(named)
     plan = batches.plan(networks[0], chip, inferences, say)
     programs = api.compile_networks(networks, chip, cache, partition, say, plan)
-    return programs, [*unmet(networks, programs, partition)]
+    noted = [f"{network.name}: {note}" for network in networks for note in network.notes]
+    return programs, [*noted, *unmet(networks, programs, partition)]

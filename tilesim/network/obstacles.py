@@ -66,6 +66,8 @@ class ModelSupport(TypedDict):
     """Bytes of all parameters."""
     obstacles: list[Obstacle]
     """What stands in the way."""
+    notes: list[str]
+    """What its reader has to say of it: which operators were cut off, for example."""
     faults: list[str]
     """Why the file is no model."""
 
@@ -107,6 +109,7 @@ class Support:
             "macs": network.macs if network else None,
             "parameter_bytes": network.parameter_bytes if network else None,
             "obstacles": list(self.obstacles),
+            "notes": [*network.notes] if network else [],
             "faults": [],
         }
 
