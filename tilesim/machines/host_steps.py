@@ -7,24 +7,24 @@ An operator's settings are the fields of its dataclass, each as text by its type
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cache
 from math import prod
 from types import NoneType, UnionType
-from typing import Any, Union, get_args, get_origin, get_type_hints
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import InputError
+from tilesim.errors import ArrayError, InputError
 from tilesim.machines.host import canonical, model_array
 from tilesim.machines.program import DataSegment, HostTensor
 from tilesim.network import operators
 from tilesim.network.graph import Operator
 
 Array = NDArray[Any]
-UNFIT = (ArithmeticError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
+UNFIT = (ArithmeticError, ArrayError, AssertionError, AttributeError, LookupError, MemoryError, TypeError, ValueError)
 """What a golden operator may raise of numbers that it was not made for."""
 NUMBERS: Mapping[type, tuple[type, ...]] = {bool: (bool,), int: (int,), float: (float, int)}
 """What JSON has for a number of a type."""
@@ -220,7 +220,8 @@ def _built(plain: Any, hint: Any) -> Any:
 def _made(plain: Any, kind: Any) -> Any:
     """A value of a class."""
     if is_dataclass(kind):
-        return kind(**{name: _built(plain[name], hint) for name, hint in get_type_hints(kind).items()})
+        values = {name: _built(plain[name], hint) for name, hint in get_type_hints(kind).items()}
+        return cast(Callable[..., Any], kind)(**values)
     if issubclass(kind, tuple):
         return kind(*plain)
     if kind in NUMBERS and not isinstance(plain, NUMBERS[kind]):

@@ -243,6 +243,10 @@ class Program(program.Program):
     """What it makes for the tiles."""
 
     @property
+    def at_host(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(step.layer for step in self.steps))
+
+    @property
     def leaving(self) -> tuple[HostTensor, ...]:
         """What outfeeds take, by number."""
         return (*self.outputs, *self.taken)
