@@ -12,8 +12,8 @@ from tilesim.errors import ModelError
 from tilesim.network.operators import ArgMax, TopK
 from tilesim.network.readers.builder import Built, NetworkBuilder
 from tilesim.network.readers.fault import wrong_type
+from tilesim.network.readers.moving import transposed
 from tilesim.network.readers.tflite_file import FileOperator
-from tilesim.network.readers.tflite_moves import transposed
 from tilesim.network.readers.tflite_operands import any_axis, axis_of, check_inputs, constant_integers
 
 PLACES = {tflite.TensorType.INT32: np.dtype(np.int32), tflite.TensorType.INT64: np.dtype(np.int64)}

@@ -5,7 +5,6 @@ Source: TensorFlow Lite reference kernels.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from math import prod
 
 import numpy as np
@@ -13,8 +12,9 @@ import numpy as np
 from tilesim.arithmetic.table import Mapped, rescaling_table
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Concatenation, Pad, ResizeBilinear, ResizeNearest, Stack, Table
-from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder, first_of
+from tilesim.network.operators import Pad, ResizeBilinear, ResizeNearest, Table
+from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder
+from tilesim.network.readers.moving import joined
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import (
     Ends,
@@ -114,13 +114,6 @@ def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
     if len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) > 1 or len(set(map(len, shapes))) > 1:
         raise ModelError(f"its inputs must have shapes that agree but along axis {axis}, not {list(map(list, shapes))}")
     return joined([builder.tensors[_rescaled(builder, index, y)] for index in op.inputs], axis)
-
-
-def joined(parts: Sequence[Tensor], axis: int) -> Built:
-    """Tensors one after the other along an axis."""
-    first, total = parts[0].shape, sum(part.shape[axis] for part in parts)
-    shape, indices = (*first[:axis], total, *first[axis + 1 :]), tuple(part.index for part in parts)
-    return Built(Concatenation(axis) if axis else Stack(tuple(map(first_of, parts))), indices, shape)
 
 
 def _rescaled(builder: NetworkBuilder, index: int, like: Tensor) -> int:

@@ -11,10 +11,11 @@ import numpy as np
 
 from tilesim.errors import ArrayError, ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Cast, DepthToSpace, Gather, GatherNd, Reshape, SpaceToDepth, Tile, Transpose
+from tilesim.network.operators import Cast, DepthToSpace, Gather, GatherNd, Reshape, SpaceToDepth, Tile
 from tilesim.network.operators.gather import must_be_places
 from tilesim.network.readers.builder import INTEGER_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, first_of
 from tilesim.network.readers.fault import wrong_type
+from tilesim.network.readers.moving import bearable, transposed
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import any_axis, check_inputs, constant_integers, moved
 
@@ -29,15 +30,6 @@ def transpose(builder: NetworkBuilder, op: FileOperator) -> Built:
     if sorted(axes) != list(range(len(axes))) or len(axes) > MOST_AXES:
         raise ModelError(f"its order must name each of {MOST_AXES} axes at most once, not be {given.tolist()}")
     return transposed(x, axes)
-
-
-def transposed(x: Tensor, axes: tuple[int, ...]) -> Built:
-    """A tensor with its axes in another order; where only axes of one element move, nothing does."""
-    shape = tuple(x.shape[axis] for axis in axes)
-    longer = [axis for axis in axes if x.shape[axis] > 1]
-    if longer == sorted(longer) and (axes[0] == 0 or x.shape[0] == shape[0] == 1):
-        return Built(Reshape(shape), (x.index,), shape)
-    return Built(Transpose(axes, x.shape[0]), (x.index,), shape)
 
 
 def tile(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -74,7 +66,7 @@ def gather(builder: NetworkBuilder, op: FileOperator) -> Built:
         )
     _must_have(places, x.shape[axis])
     shape = (*x.shape[:axis], *places.shape[shared:], *x.shape[axis + 1 :])
-    return Built(Gather(axis, shared, (first_of(x), first_of(places))), (x.index, places.index), _bearable(shape))
+    return Built(Gather(axis, shared, (first_of(x), first_of(places))), (x.index, places.index), bearable(shape))
 
 
 def gather_nd(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -86,7 +78,7 @@ def gather_nd(builder: NetworkBuilder, op: FileOperator) -> Built:
         for axis in range(count):
             _must_have(places, x.shape[axis], axis)
     shape = (*places.shape[:-1], *x.shape[count:])
-    return Built(GatherNd((first_of(x), first_of(places))), (x.index, places.index), _bearable(shape))
+    return Built(GatherNd((first_of(x), first_of(places))), (x.index, places.index), bearable(shape))
 
 
 def _places(builder: NetworkBuilder, op: FileOperator) -> Tensor:
@@ -104,12 +96,6 @@ def _must_have(places: Tensor, length: int, axis: int | None = None) -> None:
         must_be_places(places.data if axis is None else places.data[..., axis], length)
     except ArrayError as error:
         raise ModelError(f"its places {places.title}: {fault}" for fault in error.faults) from None
-
-
-def _bearable(shape: tuple[int, ...]) -> tuple[int, ...]:
-    if prod(shape) > MAX_ELEMENTS:
-        raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
-    return shape
 
 
 def depth_to_space(builder: NetworkBuilder, op: FileOperator) -> Built:

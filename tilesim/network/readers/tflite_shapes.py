@@ -14,10 +14,9 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Reshape
 from tilesim.network.readers.builder import Built, NetworkBuilder
-from tilesim.network.readers.tflite_data_movement import joined
+from tilesim.network.readers.moving import box, joined
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import any_axis, check_inputs, constant_integers, moved, must_be_like
-from tilesim.network.readers.tflite_slices import box
 
 
 def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:

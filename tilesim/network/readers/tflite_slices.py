@@ -15,6 +15,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
 from tilesim.network.operators import Part, Slice, StridedSlice
 from tilesim.network.readers.builder import Built, NetworkBuilder
+from tilesim.network.readers.moving import box
 from tilesim.network.readers.tflite_file import FileOperator
 from tilesim.network.readers.tflite_operands import any_axis, constant_integers, moved
 
@@ -37,15 +38,6 @@ def slice_(builder: NetworkBuilder, op: FileOperator) -> Built:
         return box(x, 0, begin[0], size[0])
     x = _first_cut(builder, op, x, _Cut(begin[0], 1, size[0]))
     return Built(Slice((0, *begin[1:]), tuple(size)), (x.index,), tuple(size))
-
-
-def box(x: Tensor, axis: int, start: int, count: int) -> Built:
-    """So many elements of an axis."""
-    shape = (*x.shape[:axis], count, *x.shape[axis + 1 :])
-    if not axis:
-        return Built(Part(x.shape[0], start, 1, count), (x.index,), shape)
-    zeros = (0,) * len(shape)
-    return Built(Slice((*zeros[:axis], start, *zeros[axis + 1 :]), shape), (x.index,), shape)
 
 
 def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
