@@ -37,6 +37,8 @@ SHORT = {
 """Those whose words are too long for a column of a table."""
 QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLinear", "_quantized", "_quant")
 """What ONNX Runtime's quantiser adds to names of nodes and values."""
+MOST_STEPS = 8
+"""Steps of the host that a terminal shows."""
 NAMED = 3
 """Transfers that are named; of more it gives the number."""
 COMPUTING, BUSY_ARRAY = "macs", "MAC array"
@@ -171,6 +173,16 @@ def instant_words(statistics: RunStatistics) -> str:
         return ""
     more = f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
     return f"{', '.join(labels[:NAMED])}{more} took no time: so it is on no chip"
+
+
+def host_steps_words(statistics: RunStatistics) -> list[str]:
+    """A sentence each step of the host; of many, the first."""
+    steps = statistics.get("host_steps", [])
+    more = len(steps) - MOST_STEPS
+    return [
+        *map(host_step_words, steps[:MOST_STEPS]),
+        *([f"and {more:,} more, which run.json has"] if more > 0 else []),
+    ]
 
 
 def host_step_words(step: HostStepStatistics) -> str:

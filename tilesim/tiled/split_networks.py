@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
 from tilesim.tiled.compiler.host_join import joined, must_be_portable, without_chip
@@ -31,10 +32,18 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
 def chip_parts(
     networks: Mapping[str, Network], topology: Topology, options: CompileOptions
 ) -> tuple[dict[str, Network], CompileOptions]:
-    """What of networks, by name, the chip computes, if it is anything; and what is asked of that."""
+    """What of networks, by name, the chip computes, if it is anything; and what is asked of that.
+
+    Raises:
+        CapacityError: it computes nothing at all.
+    """
     splits = _splits([*networks.values()], topology, options)
     parts, asked = _on_chip(splits, options)
     names = [name for name, each in zip(networks, splits, strict=True) if each.part.nodes]
+    if not names:
+        raise CapacityError(
+            f"{' and '.join(networks)}: must have a layer for tiles, not only such as the host computes"
+        )
     return dict(zip(names, parts, strict=True)), asked
 
 

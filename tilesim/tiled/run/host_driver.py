@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -38,15 +38,16 @@ class HostSide:
             for tensor, array in zip(program.inputs, inputs, strict=True):
                 self._values.put(tensor, array)
         self._made = {tensor.index: MadeRows(tensor.name) for tensor in program.given}
-        arrays = dict(zip((tensor.index for tensor in program.inputs), inputs, strict=True))
+        arrays = iter(inputs)
         self.rows = [row for tensor in program.sent for row in self._rows_of(tensor, arrays)]
         self._received: set[int] = set()
 
-    def _rows_of(self, tensor: HostTensor, arrays: Mapping[int, Array]) -> Iterator[HostRow]:
+    def _rows_of(self, tensor: HostTensor, arrays: Iterator[Array]) -> Iterator[HostRow]:
         if isinstance(tensor, GivenTensor):
             made = self._made[tensor.index]
             return (MadeRow(made, number) for number in range(tensor.rows))
-        return _rows(tensor, arrays[tensor.index], self._row_bytes) if tensor.blocks else iter(())
+        array = next(arrays)
+        return _rows(tensor, array, self._row_bytes) if tensor.blocks else iter(())
 
     def tasks(self, come: Come) -> list[HostTask]:
         """The steps, which read what has come."""
@@ -75,6 +76,11 @@ class HostSide:
 
     def _rows_made(self, tensor: HostTensor) -> list[Bytes]:
         return list(_rows(tensor, self._values.get(tensor), self._row_bytes))
+
+    def tensors(self) -> dict[int, Array]:
+        """What the host has given to the chip, if it computes something itself, by index."""
+        given = (*self._program.inputs, *self._program.given) if self._program.steps else ()
+        return {tensor.index: self._values.get(tensor) for tensor in given}
 
     def outputs(self, outfeed: HostOutfeed) -> list[Array]:
         """The model's outputs, when all is done."""

@@ -171,7 +171,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         outputs=outputs,
         cycles=len(cycles),
         statistics=told(statistics.document(program, chip, load_cycles, cycles, trace, findings), instant),
-        tensors=probe.tensors(outputs) if options.keep_tensors else {},
+        tensors=host.tensors() | probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
     )

@@ -38,13 +38,14 @@ class HostSide:
             self._values.put(tensor, array)
         self.made: dict[int, list[Bytes]] = {}
         """The rows of what the host has made for the tiles so far, by index."""
-        given = {tensor.index: array for tensor, array in zip(program.inputs, inputs, strict=True)}
+        given = iter(inputs)
         self.rows: list[HostRow] = []
         for tensor in program.sent:
             if isinstance(tensor, GivenTensor):
                 self.rows += [(tensor.index, number) for number in range(tensor.rows)]
-            elif tensor.blocks:
-                self.rows += _rows(tensor, given[tensor.index], self._row_bytes)
+            else:
+                array = next(given)
+                self.rows += _rows(tensor, array, self._row_bytes) if tensor.blocks else ()
 
     def do(self, step: HostStep, awaited: Sequence[int], received: Mapping[int, list[Bytes]]) -> None:
         """Make a tensor of what has come."""
