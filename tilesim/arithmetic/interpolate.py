@@ -3,12 +3,13 @@
 ``fixed`` counts places in steps of 1/1024 of a pixel, in integers: weights are the distances, the mean is rounded half
 away from zero. ``real`` counts them in float32; the mean is added up in it, and cut off after a half is added.
 
-Source: TensorFlow Lite reference kernel RESIZE_BILINEAR, of int8 and int16 (``fixed``) and of uint8 (``real``).
+Source: TensorFlow Lite reference kernel RESIZE_BILINEAR, of int8 and int16 (``fixed``) and of uint8 (``real``); ONNX
+Runtime on x86 (:func:`weighted`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -68,6 +69,23 @@ def _real_mean(corners: list[Array], down: Array, across: Array) -> Array:
     top, left = np.float32(1) - down, np.float32(1) - across
     total = a * top * left + c * down * left + b * top * across + d * down * across + np.float32(0.5)
     return np.trunc(total)
+
+
+def weighted(
+    x: NDArray[np.float32],
+    rows: Sequence[tuple[int, int, float, float]],
+    columns: Sequence[tuple[int, int, float, float]],
+) -> NDArray[np.float32]:
+    """Of a map (N, H, W, C) one of other rows and columns: each is two of the map's, each of a weight. The sum of four
+    products is made from left to right, in float32: the first row's two, then the second's.
+    """
+    down, across = ([np.array(column) for column in zip(*places, strict=True)] for places in (rows, columns))
+    products = [
+        x[:, row][:, :, column] * (wide.astype(np.float32) * high.astype(np.float32)[:, None])[..., None]
+        for row, high in ((down[0], down[2]), (down[1], down[3]))
+        for column, wide in ((across[0], across[2]), (across[1], across[3]))
+    ]
+    return np.asarray(products[0] + products[1] + products[2] + products[3], np.float32)
 
 
 def _mixed(x: Array, rows: Places, columns: Places, mean: Callable[[list[Array], Array, Array], Array]) -> Array:

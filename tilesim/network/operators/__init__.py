@@ -27,6 +27,7 @@ from tilesim.network.operators.quantise import Quantise as Quantise
 from tilesim.network.operators.rescale import Rescale as Rescale
 from tilesim.network.operators.reshape import Reshape as Reshape
 from tilesim.network.operators.resize_bilinear import ResizeBilinear as ResizeBilinear
+from tilesim.network.operators.resize_linear import ResizeLinear as ResizeLinear
 from tilesim.network.operators.resize_nearest import ResizeNearest as ResizeNearest
 from tilesim.network.operators.slice import Slice as Slice
 from tilesim.network.operators.softmax import Softmax as Softmax

@@ -33,11 +33,14 @@ from tilesim.network.readers.onnx_choices import CHOICES
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
 from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Pending, attribute
+from tilesim.network.readers.onnx_layouts import settled
+from tilesim.network.readers.onnx_moves import MOVES, move
 from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
-_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *CHOICES, *REAL, *INTEGER}
+_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *CHOICES, *MOVES, *REAL, *INTEGER}
+PRODUCTS = {"Gemm", "MatMul", "QGemm", "QLinearMatMul"}
 _DOMAINS = {"", "ai.onnx", "com.microsoft"}
 
 
@@ -155,6 +158,9 @@ def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
     if node.op_type in CHOICES:
         CHOICES[node.op_type](graph, node)
         return
+    if node.op_type in MOVES:
+        move(graph, node)
+        return
     if not node.output or not node.output[0] or any(node.output[1:]):
         raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
     output = node.output[0]
@@ -180,7 +186,7 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
     if len(present) < fewest or present != list(range(len(present))):
         raise ModelError(f"must have at least {fewest} inputs, not {len(present)}")
     if node.op_type in MOVERS and isinstance(value := graph.value(node.input[0]), Integers):
-        tensor = graph.builder.tensors[value.index]
+        tensor = graph.builder.tensors[settled(graph, value.index)]
         if tensor.dtype not in ACTIVATION_DTYPES:
             raise wrong_type(f"{tensor.title} must be int8 or uint8", tensor.dtype.name)
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
@@ -197,7 +203,14 @@ def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Dequantised:
     if not isinstance(value, Dequantised):
         sentence = f"{titled(node.input[position])} must come from a DequantizeLinear"
         raise ModelError(ModelFault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
-    return value
+    return _settled(graph, node, value)
+
+
+def _settled(graph: Graph, node: onnx.NodeProto, value: Dequantised) -> Dequantised:
+    """An operand whose axes lie as usual; products may count those of a flattened map as they are."""
+    if value.index < 0 or (value.index in graph.flattened and node.op_type in PRODUCTS):
+        return value
+    return replace(value, index=settled(graph, value.index))
 
 
 def _type_of(value: onnx_graph.Value) -> str:
@@ -214,7 +227,7 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     # a channel's scale belongs to the output channel: axis 0 of a convolution, else the columns of the matrix
     axis = 0 if node.op_type == "QLinearConv" or attribute(node, "transB", 0) else 1
     starts = range(form.operands[0], len(node.input), 3) if form.several else form.operands
-    operands = [graph.operand(names[start : start + 3], axis) for start in starts]
+    operands = [_settled(graph, node, graph.operand(names[start : start + 3], axis)) for start in starts]
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
         step = Quantisation(bias_scale(*operands[:2]), 0)
@@ -252,11 +265,21 @@ def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: o
 def _output(graph: Graph, name: str) -> int:
     value = graph.value(name)
     if isinstance(value, Integers):
-        index = value.index
+        index = _counted(graph, name, value.index)
     elif isinstance(value, Dequantised) and value.index >= 0:
-        index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), value.index)
+        source = settled(graph, value.index) if value.index in graph.flattened else value.index
+        index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), source)
+    elif isinstance(value, onnx_graph.Reals) and value.index not in graph.inputs:
+        index = value.index
     else:
         raise ModelError(f"output {titled(name)}: must be integers, or come from a DequantizeLinear")
-    if graph.builder.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
-        raise ModelError(f"output {titled(name)}: must not be a flattened map")
     return index
+
+
+def _counted(graph: Graph, name: str, index: int) -> int:
+    """An output that counts its elements as the file does."""
+    if index not in graph.flattened:
+        return index
+    made = settled(graph, index)
+    graph.builder.tensors[made] = replace(graph.builder.tensors[made], name=name)
+    return made

@@ -41,7 +41,7 @@ class Integers:
 
 @dataclass(frozen=True)
 class Reals:
-    """A float32 input of the network."""
+    """A float32 tensor of the network: an input, or integers that were cast."""
 
     index: int
 
@@ -109,6 +109,8 @@ class Pending:
     """Whether something else than one operator takes the reals."""
     flattened: tuple[int, ...] | None = None
     """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
+    axes: tuple[int, ...] | None = None
+    """The canonical axis of each axis of the file, if they do not lie as usual."""
     made: str = ""
     """The reals that the operator itself makes, before activations, if the file names them."""
 
@@ -139,6 +141,8 @@ class Graph:
     """Names of values that a fault, already reported, has left without a value."""
     quantised: dict[str, Target] = field(default_factory=dict)
     """What each QuantizeLinear gives."""
+    turned: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+    """Tensors, by those that they were and by the order that their axes got."""
     flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
@@ -179,9 +183,19 @@ class Graph:
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)
 
-    def _tensor(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], known: Quantisation | None) -> int:
+    def _tensor(
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        known: Quantisation | None,
+        axes: tuple[int, ...] | None = None,
+    ) -> int:
         index = self.indices[name]
-        axes = MAP_AXES if len(shape) == 4 else None
+        if axes is None:
+            axes = MAP_AXES if len(shape) == 4 else None
+        elif axes == tuple(range(len(axes))):
+            axes = None
         self.builder.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
         return index
 
@@ -246,17 +260,17 @@ class Graph:
             clamp = _bound(pending.low, wanted), _bound(pending.high, wanted)
             wanted = replace(wanted, clamp=clamp, fused=False)
         built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
-        self.add(name, built, wanted, pending.made)
+        self.add(name, built, wanted, pending.made, pending.axes)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened
 
-    def add(self, name: str, built: Built, wanted: Target, made: str = "") -> None:
+    def add(self, name: str, built: Built, wanted: Target, made: str = "", axes: tuple[int, ...] | None = None) -> None:
         """Add a node that makes the integer value ``name``, of an operator that makes the reals ``made`` or nothing
         else.
         """
         if prod(built.shape) > MAX_ELEMENTS:
             raise ModelError(f"{titled(name)} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
-        index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
+        index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation, axes)
         self.builder.nodes.append(Node(self.node_names.pop(made or name, name), built.operator, built.inputs, index))
         self.values[name] = Integers(index)
 
@@ -267,18 +281,35 @@ class Graph:
         self.values[name] = Integers(self._tensor(name, wanted.dtype, _canonical(model_shape), wanted.quantisation))
         return True
 
-    def add_integers(self, name: str, built: Built, dtype: np.dtype[Any], known: Quantisation | None = None) -> int:
+    def add_integers(
+        self,
+        name: str,
+        built: Built,
+        dtype: np.dtype[Any],
+        known: Quantisation | None = None,
+        axes: tuple[int, ...] | None = None,
+    ) -> int:
         """Add a node that makes ``name``, integers of which no operator asks what they stand for unless that is
         ``known``.
         """
-        index = self._tensor(name, dtype, built.shape, known)
+        index = self._tensor(name, dtype, built.shape, known, axes)
         self.builder.nodes.append(Node(self.node_names.pop(name, name), built.operator, built.inputs, index))
         self.values[name] = Integers(index)
         return index
 
+    def add_derived(self, name: str, built: Built, like: Tensor, axes: tuple[int, ...]) -> int:
+        """Add a node that makes integers which the file does not hold, as it holds the reals ``name`` instead."""
+        index = self.builder.placed(f"{name}/integers", like, built.shape)
+        own = None if axes == tuple(range(len(axes))) else axes
+        self.builder.tensors[index] = replace(self.builder.tensors[index], model_axes=own)
+        self.builder.nodes.append(Node(self.node_names.pop(name, name), built.operator, built.inputs, index))
+        return index
+
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""
-        index = self._tensor(name, np.dtype(np.float32), self.builder.tensors[source].shape, None)
+        before = self.builder.tensors[source]
+        axes = before.model_axes or tuple(range(len(before.shape)))
+        index = self._tensor(name, np.dtype(np.float32), before.shape, None, axes)
         self.builder.nodes.append(Node(self.node_names.pop(name, name), operator, (source,), index))
         return index
 
