@@ -15,6 +15,7 @@ import tilesim
 from tests.scripts import ROOT, script
 from tilesim.cli import COMMANDS
 from tilesim.network.readers.onnx_choices import CHOICES
+from tilesim.network.readers.onnx_dynamic import DYNAMIC
 from tilesim.network.readers.onnx_moves import MOVES
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import READERS
@@ -146,8 +147,8 @@ def test_every_command_is_listed() -> None:
 def test_every_operator_and_every_key_without_a_choice_is_listed() -> None:
     listed = page("operators").split("- Operators read from `.tflite`:")[1].split("- Another operator")[0]
     words = set(re.findall(r"\b[A-Z][A-Za-z0-9_]+\b", listed)) - {"Operators"}
-    read = {*READERS, *ACTIVATIONS, *REAL, *INTEGER, *CHOICES, *MOVES}
-    assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", *read}
+    read = {*READERS, *ACTIVATIONS, *REAL, *INTEGER, *CHOICES, *DYNAMIC, *MOVES}
+    assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", "Shape", *read}
     table = dict(re.findall(r"^\| `(\w+\.\w+)` \| `(\w+)` \|", page("chips"), re.MULTILINE))
     assert table == {key: str(value).lower() for key, value in MODELLED.items()}
 

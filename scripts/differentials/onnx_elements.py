@@ -41,7 +41,7 @@ def _either_way(s: Sketch, a: Value, b: Value) -> tuple[Value, Value]:
 
 
 def concatenation(s: Sketch, x: Value) -> Value:
-    axis = s.number(1, len(x.shape) - 1) if s.chance(0.9) else 0
+    axis = s.number(1, len(x.shape) - 1)
     parts = [x]
     for _ in range(s.number(1, 2)):
         shape = tuple(s.number(1, 6) if k == axis else size for k, size in enumerate(x.shape))

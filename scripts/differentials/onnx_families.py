@@ -9,6 +9,7 @@ from typing import TypeAlias
 import numpy as np
 
 from scripts.differentials import onnx_choices as choices
+from scripts.differentials import onnx_dynamic as dynamic
 from scripts.differentials import onnx_elements as elements
 from scripts.differentials import onnx_moves as moves
 from scripts.differentials import onnx_sums as sums
@@ -42,6 +43,12 @@ EITHER: Mapping[str, Step] = {**OF_MAPS, **OF_VECTORS, **OF_ANY}
 EVERY = (every_product, every_sum, every_weight)
 OF_PAIRS: Mapping[str, Step] = {"activation": elements.activation, "rescale": elements.rescale}
 CHOICES = {"argmax": choices.arg_max, "topk": choices.top_k}
+DYNAMIC: Mapping[str, Callable[[Sketch], Drawn]] = {
+    "conv_integer": partial(dynamic.sums, "ConvInteger"),
+    "layers": dynamic.layers,
+    "matmul_integer": partial(dynamic.sums, "MatMulInteger"),
+    "quantize_linear": dynamic.quantised,
+}
 IN_CHAINS = tuple(step for name, step in {**OF_MAPS, **OF_ANY}.items() if name not in {"flatten", "reshape", "softmax"})
 
 
@@ -101,6 +108,11 @@ def split(form: str, rng: np.random.Generator) -> Drawn:
     return s.written([moves.ended(s.pick(*moves.following(x))(s, x) if s.chance(0.4) else x) for x in parts])
 
 
+def unquantised(make: Callable[[Sketch], Drawn], rng: np.random.Generator) -> Drawn:
+    """A model of sums of integers, or one that quantises as it goes."""
+    return make(begun(rng, "integer"))
+
+
 def every(make: Callable[[Sketch], Value], form: str, rng: np.random.Generator) -> Drawn:
     """A model of one operator on every pair of bytes."""
     s = begun(rng, form)
@@ -137,6 +149,7 @@ FAMILIES: Mapping[str, Family] = {
     **{f"{form}-{name}": partial(moved, mover, form) for form in FORMS for name, mover in moves.MOVERS.items()},
     **{f"{form}-{name}_rows": partial(rows, kind, form) for form in FORMS for name, kind in OF_VECTORS.items()},
     **{f"{form}-split": partial(split, form) for form in FORMS},
+    **{f"dynamic-{name}": partial(unquantised, make) for name, make in DYNAMIC.items()},
     "pairs-ends": ends,
 }
 """By form and operator. A family draws models that may be refused, but not those of which ONNX Runtime itself says that

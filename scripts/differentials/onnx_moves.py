@@ -14,7 +14,7 @@ import onnx
 from onnx import TensorProto, helper
 
 from scripts.differentials.onnx_elements import add, leaky_relu
-from scripts.differentials.onnx_forms import activated
+from scripts.differentials.onnx_forms import activated, apply
 from scripts.differentials.onnx_sketch import TYPES, Sketch, Value
 from scripts.differentials.onnx_sums import convolution, gemm
 
@@ -121,6 +121,14 @@ def tile(s: Sketch, x: Value) -> Value:
     return through(s, "Tile", x, shape, numbers(s, times))
 
 
+def concatenation(s: Sketch, x: Value) -> Value:
+    """Along any axis, of what has one quantisation."""
+    axis, named = axis_of(s, len(x.shape))
+    parts = [x, *(s.pick(x, s.like_input(x)) for _ in range(s.number(0, 2)))]
+    shape = (*x.shape[:axis], len(parts) * x.shape[axis], *x.shape[axis + 1 :])
+    return apply(s, "Concat", parts, s.like(x, shape), axis=named)
+
+
 def depth_to_space(s: Sketch, x: Value) -> Value:
     n, channels, height, width = x.shape
     blocks = [block for block in (1, 2, 3) if channels % block**2 == 0]
@@ -175,7 +183,18 @@ def resize(mode: str, s: Sketch, x: Value) -> Value:
     return s.quantised(activated(s, made, y) if s.chance(0.2) else made, y)
 
 
+def shape(s: Sketch, x: Value) -> Value:
+    """A reshape to a shape that the model computes, as exporters write it."""
+    lengths = s.node("Shape", [s.reals(x) if s.form == "pairs" else x.name], s.name("shape"))
+    first = s.node("Gather", [lengths, s.constant(s.name("n"), np.array(0, np.int64))], s.name("first"), axis=0)
+    one = s.node("Unsqueeze", [first, numbers(s, [0])], s.name("one"))
+    rest = s.node("Cast", [s.constant(s.name("n"), np.array([-1], np.int32))], s.name("rest"), to=TensorProto.INT64)
+    wanted = s.node("Concat", [one, rest], s.name("wanted"), axis=0)
+    return through(s, "Reshape", x, (x.shape[0], prod(x.shape[1:])), wanted)
+
+
 OF_ANY: Mapping[str, Mover] = {
+    "any_concat": concatenation,
     "gather": gather,
     "slice": slice_,
     "squeeze": squeeze,
@@ -183,7 +202,7 @@ OF_ANY: Mapping[str, Mover] = {
     "transpose": transpose,
     "unsqueeze": unsqueeze,
 }
-SHAPES = {"any_flatten": flatten, "any_reshape": reshape}
+SHAPES: Mapping[str, Mover] = {"any_flatten": flatten, "any_reshape": reshape, "shape": shape}
 OF_MAPS: Mapping[str, Mover] = {
     "depth_to_space": depth_to_space,
     "resize_linear": partial(resize, "linear"),

@@ -103,14 +103,14 @@ def test_onnx_that_is_not_quantised_and_knows_no_size(tmp_path: Path) -> None:
 
 def test_onnx_operators_that_quantise_as_they_go_and_custom_ones(tmp_path: Path) -> None:
     model = ModelBuilder()
-    model.node("DynamicQuantizeLinear", ["x"], "a")
+    model.node("DynamicQuantizeMatMul", ["x"], "a", "com.microsoft")
     model.node("Magic", ["a"], "y", "com.example")
     support = tilesim.support(model.save(tmp_path / "m.onnx", [1, 4], [1, 4], 1, 1))
     assert brief(support) == [
-        ("operator", "DynamicQuantizeLinear", 1),
+        ("operator", "DynamicQuantizeMatMul", 1),
         ("operator", "custom operator com.example.Magic", 1),
     ]
-    assert "with samples" in only(support, "DynamicQuantizeLinear")["remedy"]
+    assert "with samples" in only(support, "DynamicQuantizeMatMul")["remedy"]
 
 
 def test_a_chip_says_what_it_lacks() -> None:

@@ -30,7 +30,7 @@ TYPES: Mapping[str, str] = {
     "int16": f"convert it with activations of int8, not of int16 ({GUIDE})",
     "int4": f"convert it with weights of int8, not of int4 ({GUIDE})",
 }
-DYNAMIC = frozenset({"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul"})
+DYNAMIC = frozenset({"DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MatMulIntegerToFloat"})
 """Operators that quantise values as they come."""
 
 

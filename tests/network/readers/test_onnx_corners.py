@@ -210,8 +210,7 @@ def number(s: Sketch, k: Any) -> str:
 
 
 CHOSEN: list[tuple[Callable[[Sketch], Case], str]] = [
-    (lambda s: chosen(s, "ArgMax", axis=0), "axis must be that of the channels, not 0"),
-    (lambda s: chosen(s, "ArgMax", axis=-1), "axis must be that of the channels, not -1"),
+    (lambda s: chosen(s, "TopK", number(s, [1]), axis=0), "axis must be that of the channels, not 0"),
     (
         lambda s: chosen(s, "ArgMax", axis=1, select_last_index=1),
         "must choose the first of equal elements, not the last",

@@ -10,9 +10,12 @@ from tilesim.network.operators.convolution import Convolution as Convolution
 from tilesim.network.operators.depth_to_space import DepthToSpace as DepthToSpace
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution as DepthwiseConvolution
 from tilesim.network.operators.dequantise import Dequantise as Dequantise
+from tilesim.network.operators.dynamic_quantise import DynamicQuantise as DynamicQuantise
 from tilesim.network.operators.fully_connected import FullyConnected as FullyConnected
 from tilesim.network.operators.gather import Gather as Gather
 from tilesim.network.operators.gather_nd import GatherNd as GatherNd
+from tilesim.network.operators.integer_convolution import IntegerConvolution as IntegerConvolution
+from tilesim.network.operators.integer_matmul import IntegerMatmul as IntegerMatmul
 from tilesim.network.operators.leaky_relu import LeakyRelu as LeakyRelu
 from tilesim.network.operators.max_pool import MaxPool as MaxPool
 from tilesim.network.operators.maximum import Maximum as Maximum
@@ -24,6 +27,7 @@ from tilesim.network.operators.pad import Pad as Pad
 from tilesim.network.operators.part import Part as Part
 from tilesim.network.operators.prelu import Prelu as Prelu
 from tilesim.network.operators.quantise import Quantise as Quantise
+from tilesim.network.operators.real_arithmetic import RealArithmetic as RealArithmetic
 from tilesim.network.operators.rescale import Rescale as Rescale
 from tilesim.network.operators.reshape import Reshape as Reshape
 from tilesim.network.operators.resize_bilinear import ResizeBilinear as ResizeBilinear

@@ -97,6 +97,7 @@ class NetworkBuilder:
         sources = [self.tensors[i].data for i in built.inputs]
         if any(data is None for data in sources):
             return False
+        must_be_bearable(self.constant_bytes + prod(built.shape) * self.tensors[index].dtype.itemsize)
         data = built.operator.evaluate([data for data in sources if data is not None]).reshape(built.shape)
         self.constant_bytes += data.nbytes
         must_be_bearable(self.constant_bytes)

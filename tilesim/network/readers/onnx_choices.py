@@ -18,8 +18,9 @@ from tilesim.network.operators import ArgMax, Cast, Reshape, TopK
 from tilesim.network.readers.builder import INTEGER_DTYPES, Built
 from tilesim.network.readers.fault import wrong_type
 from tilesim.network.readers.moving import transposed
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Reals, attribute, onnx_dtype
+from tilesim.network.readers.onnx_graph import Graph, attribute, onnx_dtype
 from tilesim.network.readers.onnx_layouts import axes_of, in_file_order, settled
+from tilesim.network.readers.onnx_values import Dequantised, Integers, Reals
 
 PLACES = np.dtype(np.int64)
 

@@ -22,7 +22,8 @@ from tilesim.network.operators import Dequantise, Multiply, Quantise, Rescale, T
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built
 from tilesim.network.readers.moving import joined
-from tilesim.network.readers.onnx_graph import MAP_AXES, Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, attribute
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 
 
 def multiply(graph: Graph, _node: onnx.NodeProto, operands: operand.Operands) -> Pending:

@@ -1,12 +1,12 @@
-"""The values of an ONNX graph while it is read, and the network that grows from them."""
+"""An ONNX graph while it is read: its values by name, and the network that grows from them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, prod
-from typing import Any, TypeAlias, TypeVar
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -16,6 +16,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, quantisation
 from tilesim.network.readers.fault import ModelFault, gather, wrong_type
+from tilesim.network.readers.onnx_values import Constant, Dequantised, Integers, Pending, Reals, Target, Value, target
 
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
@@ -23,104 +24,6 @@ MAP_AXES = (0, 3, 1, 2)
 NEXT_TO_NOTHING = float(np.finfo(np.float32).eps)
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Raw numbers from the file."""
-
-    array: Array
-
-
-@dataclass(frozen=True)
-class Integers:
-    """A tensor of the network, int8 or uint8, or int64 places in another one."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Reals:
-    """A float32 tensor of the network: an input, or integers that were cast."""
-
-    index: int
-
-
-class Affine:
-    """What has a ``quantisation``, in the float32 that ONNX Runtime computes with."""
-
-    quantisation: Quantisation
-
-    @property
-    def scale(self) -> np.float32:
-        return np.float32(self.quantisation.scale)
-
-    @property
-    def zero_point(self) -> int:
-        return self.quantisation.zero_point
-
-
-@dataclass(frozen=True)
-class Dequantised(Affine):
-    """Reals that integers stand for: a tensor of the network, or a constant (then ``index`` is -1)."""
-
-    name: str
-    index: int
-    data: Array | None
-    dtype: np.dtype[Any]
-    quantisation: Quantisation
-    axis: int = 0
-
-    @property
-    def title(self) -> str:
-        """The name, cut for a sentence."""
-        return titled(self.name)
-
-
-@dataclass(frozen=True)
-class Target(Affine):
-    """The quantisation that a result must get, and the output integers that it may take.
-
-    ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
-    computes reals: where an activation between them takes something from the output's range, or something else wants
-    the reals too.
-    """
-
-    dtype: np.dtype[Any]
-    quantisation: Quantisation
-    clamp: tuple[int, int]
-    fused: bool = True
-
-    @property
-    def whole(self) -> bool:
-        """Whether no activation takes anything from the range of its type."""
-        limits = np.iinfo(self.dtype)
-        return self.clamp == (limits.min, limits.max)
-
-
-@dataclass(frozen=True)
-class Pending:
-    """An operator whose output's quantisation is still to come, with the bounds that activations set meanwhile."""
-
-    build: Callable[[Target], Built]
-    low: float = -inf
-    high: float = inf
-    shared: bool = False
-    """Whether something else than one operator takes the reals."""
-    flattened: tuple[int, ...] | None = None
-    """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
-    axes: tuple[int, ...] | None = None
-    """The canonical axis of each axis of the file, if they do not lie as usual."""
-    made: str = ""
-    """The reals that the operator itself makes, before activations, if the file names them."""
-
-
-Value: TypeAlias = Constant | Integers | Reals | Dequantised | Pending
-
-
-def target(dtype: np.dtype[Any], known: Quantisation) -> Target:
-    limits = np.iinfo(dtype)
-    return Target(dtype, known, (int(limits.min), int(limits.max)))
 
 
 @dataclass
@@ -198,6 +101,11 @@ class Graph:
             axes = None
         self.builder.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
         return index
+
+    @property
+    def real_inputs(self) -> list[int]:
+        """The inputs that are float32."""
+        return [index for index in self.inputs if self.builder.tensors[index].dtype == np.float32]
 
     def value(self, name: str) -> Value:
         if name not in self.values:

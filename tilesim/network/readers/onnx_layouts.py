@@ -38,11 +38,6 @@ def in_file_order(graph: Graph, index: int) -> Tensor:
     return graph.builder.tensors[_ordered(graph, index, tuple(range(rank)))]
 
 
-def with_axes(shape: tuple[int, ...]) -> tuple[tuple[int, ...], Axes]:
-    """A shape in the file's order, and the axes that say so."""
-    return shape, tuple(range(len(shape)))
-
-
 def _ordered(graph: Graph, index: int, wanted: Axes) -> int:
     tensor = graph.builder.tensors[index]
     now = axes_of(tensor)

@@ -6,84 +6,58 @@ Source: ONNX operator specification.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from math import prod
-from typing import TypeAlias
 
-import numpy as np
 import onnx
 
 from tilesim.errors import ModelError
-from tilesim.network.graph import Array, Operator, Tensor, titled
-from tilesim.network.operators import DepthToSpace, Gather, Part, Reshape, Slice, SpaceToDepth, StridedSlice, Tile
+from tilesim.network.graph import Tensor, titled
+from tilesim.network.operators import DepthToSpace, Reshape, SpaceToDepth, Tile
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built
-from tilesim.network.readers.moving import bearable, box
+from tilesim.network.readers.moving import bearable
 from tilesim.network.readers.onnx_functions import rescaling
-from tilesim.network.readers.onnx_graph import (
-    MAP_AXES,
-    Constant,
-    Dequantised,
-    Graph,
-    Integers,
-    Pending,
-    Target,
-    attribute,
-)
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, attribute
 from tilesim.network.readers.onnx_layouts import axes_of, in_file_order, settled, usual_axes
+from tilesim.network.readers.onnx_parts import Moved, Mover, axis_of, counted, gather, numbers, slice_, split
 from tilesim.network.readers.onnx_resize import is_linear, linear, linear_of_reals, nearest
+from tilesim.network.readers.onnx_values import Dequantised, Integers, Pending, Reals, Target
 
 REQUANTISING = {"QuantizeLinear", "Relu", "Clip"}
 """What may come between reals that are moved and their integers."""
 
 
-@dataclass(frozen=True)
-class Moved:
-    """What becomes of a tensor: ``axes`` are the canonical ones of the file's, ``flattened`` says the map (C, H, W)
-    that a vector was, if the file counts it in another order.
-    """
-
-    operator: Operator
-    source: int
-    shape: tuple[int, ...]
-    axes: tuple[int, ...]
-    flattened: tuple[int, ...] | None = None
-
-    @property
-    def built(self) -> Built:
-        return Built(self.operator, (self.source,), self.shape)
-
-
-Mover: TypeAlias = Callable[[Graph, onnx.NodeProto, Tensor], Sequence[Moved]]
-
-
 def move(graph: Graph, node: onnx.NodeProto) -> None:
     """Read a node of :data:`MOVES`: its outputs are what its first input is, integers or reals that they stand for."""
     value = graph.value(node.input[0])
-    if not isinstance(value, Integers | Dequantised) or value.index < 0:
+    if not isinstance(value, Integers | Dequantised | Reals) or value.index in {-1, *graph.real_inputs}:
         raise ModelError(f"{titled(node.input[0])} must come from a DequantizeLinear, or be integers that are computed")
     if node.op_type == "Resize" and is_linear(node) and isinstance(value, Dequantised):
         graph.pend(node.output[0], linear_of_reals(graph, node, value))
         return
-    made = MOVES[node.op_type](graph, node, graph.builder.tensors[value.index])
+    x = in_file_order(graph, value.index) if isinstance(value, Reals) else graph.builder.tensors[value.index]
+    made = MOVES[node.op_type](graph, node, x)
     if len(made) != len(node.output) or not all(node.output):
         raise ModelError(f"must have {len(made)} outputs, not {len(list(filter(None, node.output)))}")
     for name, moved in zip(node.output, made, strict=True):
         _keep(graph, name, value, moved)
 
 
-def _keep(graph: Graph, name: str, value: Integers | Dequantised, moved: Moved) -> None:
+def _keep(graph: Graph, name: str, value: Integers | Dequantised | Reals, moved: Moved) -> None:
     if isinstance(value, Dequantised) and len(graph.uses[name]) == 1 and {*graph.uses[name]} <= REQUANTISING:
         graph.pend(name, Pending(lambda wanted: _quantised(graph, value, moved, wanted), axes=moved.axes,
                                  flattened=moved.flattened))  # fmt: skip
         return
     tensor = graph.builder.tensors[moved.source]
-    if isinstance(value, Integers):
+    if not isinstance(value, Dequantised):
         index = graph.add_integers(name, moved.built, tensor.dtype, tensor.quantisation, moved.axes)
     else:
         index = graph.add_derived(name, moved.built, tensor, moved.axes)
         graph.values[name] = replace(value, name=name, index=index)
+    if isinstance(value, Reals):
+        graph.values[name] = Reals(index)
     if moved.flattened is not None:
         graph.flattened[index] = moved.flattened
 
@@ -100,7 +74,7 @@ def _quantised(graph: Graph, x: Dequantised, moved: Moved, wanted: Target) -> Bu
 
 def transpose(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
     """Nothing moves: only the file's axes are others."""
-    x = _counted(graph, x)
+    x = counted(graph, x)
     rank = len(x.shape)
     order = attribute(node, "perm", tuple(range(rank))[::-1])
     if sorted(order) != list(range(rank)):
@@ -133,17 +107,17 @@ def reshape(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
 
 def squeeze(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
     old = x.model_shape
-    named = _numbers(graph, node, 1, "axes")
-    gone = {_axis(axis, len(old)) for axis in named} if named else {k for k, size in enumerate(old) if size == 1}
+    named = numbers(graph, node, 1, "axes")
+    gone = {axis_of(axis, len(old)) for axis in named} if named else {k for k, size in enumerate(old) if size == 1}
     if any(old[axis] != 1 for axis in gone) or len(gone) == len(old):
         raise ModelError(f"must leave out axes of one element, and not all, not {sorted(gone)} of shape {list(old)}")
     return _renamed(graph, x, tuple(size for axis, size in enumerate(old) if axis not in gone))
 
 
 def unsqueeze(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
-    old, named = [*x.model_shape], _numbers(graph, node, 1, "axes")
+    old, named = [*x.model_shape], numbers(graph, node, 1, "axes")
     rank = len(old) + len(named)
-    more = {_axis(axis, rank) for axis in named}
+    more = {axis_of(axis, rank) for axis in named}
     rest = iter(old)
     return _renamed(graph, x, tuple(1 if axis in more else next(rest) for axis in range(rank)))
 
@@ -168,83 +142,9 @@ def _one_order(shape: tuple[int, ...]) -> bool:
     return len(shape) != 4 or shape[3] == 1 or shape[1] * shape[2] == 1
 
 
-def split(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
-    x = _counted(graph, x)
-    axis = axes_of(x)[_axis(attribute(node, "axis", 0), len(x.shape))]
-    length, count = x.shape[axis], len(node.output)
-    part = -(-length // count)
-    sizes = _numbers(graph, node, 1, "split") or [part] * (count - 1) + [length - part * (count - 1)]
-    if min(sizes) < 1 or sum(sizes) != length or len(sizes) != count:
-        raise ModelError(f"must cut the {length} elements of its axis into {count} sizes, not into {sizes}")
-    starts = np.cumsum([0, *sizes[:-1]]).tolist()
-    return [_boxed(x, box(x, axis, start, size)) for start, size in zip(starts, sizes, strict=True)]
-
-
-def _boxed(x: Tensor, built: Built) -> Moved:
-    return Moved(built.operator, built.inputs[0], built.shape, axes_of(x))
-
-
-def slice_(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
-    x = _counted(graph, x)
-    starts, ends = (_numbers(graph, node, k, name) for k, name in ((1, "starts"), (2, "ends")))
-    axes = _numbers(graph, node, 3, "axes") or [*range(len(starts))]
-    steps = _numbers(graph, node, 4, "steps") or [1] * len(starts)
-    if len({len(starts), len(ends), len(axes), len(steps)}) > 1 or 0 in steps:
-        raise ModelError("must have as many starts as ends, axes and steps, and no step of 0")
-    taken = [range(length) for length in x.shape]
-    for start, end, named, step in zip(starts, ends, axes, steps, strict=True):
-        axis = axes_of(x)[_axis(named, len(x.shape))]
-        taken[axis] = range(*slice(start, end, step).indices(x.shape[axis]))
-        if not taken[axis]:
-            raise ModelError(f"must take some of the {x.shape[axis]} elements of axis {named}, not none")
-    return [_taken(graph, node, x, taken)]
-
-
-def _taken(graph: Graph, node: onnx.NodeProto, x: Tensor, taken: list[range]) -> Moved:
-    """Along each axis the elements of a range; what is cut along the first one is a layer of its own."""
-    first, *rest = taken
-    size = tuple(map(len, taken))
-    whole = [axis == range(length) for axis, length in zip(taken, x.shape, strict=True)]
-    if not whole[0]:
-        part = Part(x.shape[0], first.start, first.step, len(first))
-        if all(whole[1:]):
-            return Moved(part, x.index, size, axes_of(x))
-        axes = x.model_axes
-        x = graph.builder.derived(f"{node.output[0]}/part", part, x, (len(first), *x.shape[1:]))
-        x = graph.builder.tensors[x.index] = replace(x, model_axes=axes)
-    begin, steps = (0, *(axis.start for axis in rest)), (1, *(axis.step for axis in rest))
-    operator: Operator = Slice(begin, size) if set(steps) == {1} else StridedSlice(begin, steps, size, size)
-    return Moved(operator, x.index, size, axes_of(x))
-
-
-def gather(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
-    """By places that are constants; where these have not one axis, the tensor is in the file's order first."""
-    given, axis = graph.constant(node.input[1]), _axis(attribute(node, "axis", 0), len(x.shape))
-    length = x.model_shape[axis]
-    if given.dtype.kind != "i" or not given.size or not -length <= given.min() <= given.max() < length:
-        raise ModelError(f"its places must be whole numbers from {-length} to {length - 1}")
-    x = _counted(graph, x) if given.ndim == 1 else in_file_order(graph, x.index)
-    own = axes_of(x)
-    places = graph.builder.constant(node.input[1], np.where(given < 0, given + length, given).astype(np.int64))
-    shape = bearable((*x.shape[: own[axis]], *given.shape, *x.shape[own[axis] + 1 :]))
-    if not shape:
-        raise ModelError("must leave at least 1 axis")
-    axes = own if given.ndim == 1 else tuple(range(len(shape)))
-    operator = Gather(own[axis], 0, (x.shape[0], 0))
-    return [_of_two(graph, node, x, places, Moved(operator, x.index, shape, axes))]
-
-
-def _of_two(graph: Graph, node: onnx.NodeProto, x: Tensor, places: int, moved: Moved) -> Moved:
-    """A node of two inputs, and after it nothing."""
-    index = graph.add_derived(
-        f"{node.output[0]}/gathered", replace(moved.built, inputs=(x.index, places)), x, moved.axes
-    )
-    return replace(moved, operator=Reshape(moved.shape), source=index)
-
-
 def tile(graph: Graph, node: onnx.NodeProto, x: Tensor) -> list[Moved]:
-    x = _counted(graph, x)
-    given = _numbers(graph, node, 1, "repeats")
+    x = counted(graph, x)
+    given = numbers(graph, node, 1, "repeats")
     if len(given) != len(x.shape) or min(given) < 1:
         raise ModelError(f"its repeats must be {len(x.shape)} numbers of at least 1, not {given}")
     times = [1] * len(given)
@@ -284,28 +184,6 @@ def _map(graph: Graph, x: Tensor) -> Tensor:
     if len(x.shape) != 4:
         raise ModelError(f"{x.title} must have 4 axes, not shape {list(x.model_shape)}")
     return x
-
-
-def _counted(graph: Graph, x: Tensor) -> Tensor:
-    """A tensor that counts its elements as the file does along each axis."""
-    return graph.builder.tensors[settled(graph, x.index)] if x.index in graph.flattened else x
-
-
-def _numbers(graph: Graph, node: onnx.NodeProto, position: int, name: str) -> list[int]:
-    """Whole numbers: an input, as newer versions of the operator have it, or an attribute; nothing if there is none."""
-    if len(node.input) <= position or not node.input[position]:
-        return [*attribute(node, name, ())]
-    value = graph.value(node.input[position])
-    given: Array = value.array if isinstance(value, Constant) else np.zeros(0)
-    if given.dtype.kind != "i":
-        raise ModelError(f"its {name} must be constant whole numbers")
-    return [int(number) for number in given.reshape(-1)]
-
-
-def _axis(axis: int, rank: int) -> int:
-    if not -rank <= axis < rank:
-        raise ModelError(f"axis must be from {-rank} to {rank - 1}, not {axis}")
-    return axis % rank
 
 
 MOVES: Mapping[str, Mover] = {

@@ -63,7 +63,8 @@ from tilesim.network.operators import Add, Convolution, FullyConnected, Padding,
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built
 from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.onnx_graph import Graph, attribute
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 from tilesim.network.readers.onnx_windows import average_pool, convolution, global_average_pool, max_pool
 
 

@@ -22,8 +22,9 @@ from tilesim.network.operators.resize_linear import Place
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import MAX_ELEMENTS, Built
 from tilesim.network.readers.moving import bearable
-from tilesim.network.readers.onnx_graph import MAP_AXES, Constant, Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, attribute
 from tilesim.network.readers.onnx_layouts import settled
+from tilesim.network.readers.onnx_values import Constant, Dequantised, Pending, Target
 
 Reals: TypeAlias = NDArray[np.float32]
 F32 = np.float32
