@@ -1,6 +1,4 @@
-"""Small .tflite models of pictures as they are trained to be: a backbone, then heads, with a tail that tiles have no unit
-for. Weights are random.
-"""
+"""Small .tflite models of pictures, with random weights: a backbone, heads, a tail that tiles have no unit for."""
 
 from __future__ import annotations
 
@@ -107,7 +105,7 @@ def pose() -> bytes:
 
 
 def detector() -> bytes:
-    """Heads at two scales, their boxes and scores put together; what a custom operator would make of them is cut off."""
+    """Heads at two scales, their boxes and scores put together; a custom operator that takes them is cut off."""
     p = Picture()
     x = p.tensor((1, 32, 32, 3))
     fine = p.convolution(p.depthwise(p.convolution(x, 8, stride=2), stride=2), 16, 1)

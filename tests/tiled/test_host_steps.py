@@ -1,4 +1,4 @@
-"""Networks of which the host computes what tiles can't: the golden bits, in both models, from saved programs, in turn."""
+"""Networks of which the host computes what tiles can't: the golden bits, in both models, saved, and in turn."""
 
 from __future__ import annotations
 
