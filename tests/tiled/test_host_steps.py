@@ -25,9 +25,9 @@ CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4")
 SLOW = {"host.step_bytes_per_second": 200_000_000, "host.latency_cycles": 7}
 Arrays = list[Any]
 PICTURES: dict[str, tuple[Callable[[], bytes], str]] = {
-    "pose": (pose, "tttttttthtthtttttthhhhhhh"),
+    "pose": (pose, "tttttttttttttttttttthhhhhhh"),
     "detector": (detector, "tttttththththhhhhh"),
-    "segmenter": (segmenter, "ttttthttthh"),
+    "segmenter": (segmenter, "ttttttttthh"),
 }
 """How each is made, and where its layers run: on tiles, or at the host."""
 
