@@ -166,7 +166,7 @@ def resize(mode: str, s: Sketch, x: Value) -> Value:
     if mode == "nearest":
         more["nearest_mode"] = s.pick("round_prefer_floor", "round_prefer_ceil", "floor", "ceil")
     if s.chance(0.5):
-        scales = np.array([1, 1, *(s.pick(1, 2, 0.5, 1.5, s.rng.uniform(0.4, 3)) for _ in size)], np.float32)
+        scales = np.array([1, 1, *(s.pick(1, 2, 0.5, 1.5, 1.1, s.rng.uniform(0.4, 3)) for _ in size)], np.float32)
         size = [
             max(1, int(np.floor(scale * np.float32(length))))
             for scale, length in zip(scales[2:], (height, width), strict=True)

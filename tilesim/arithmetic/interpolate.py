@@ -45,7 +45,7 @@ def _fixed_mean(corners: list[Array], down: Array, across: Array) -> Array:
     weights = [near * side for near in (ONE - down, down) for side in (ONE - across, across)]
     total = sum(corner.astype(np.int64) * weight for corner, weight in zip(corners, weights, strict=True))
     half = np.where(total > 0, 1 << 19, -(1 << 19))
-    return np.fix((total + half) / (1 << 20))
+    return np.asarray(np.fix((total + half) / (1 << 20)))
 
 
 def real(x: Array, size: tuple[int, int], *, align: bool, centred: bool) -> Array:
@@ -68,7 +68,7 @@ def _real_mean(corners: list[Array], down: Array, across: Array) -> Array:
     a, b, c, d = (corner.astype(np.float32) for corner in corners)
     top, left = np.float32(1) - down, np.float32(1) - across
     total = a * top * left + c * down * left + b * top * across + d * down * across + np.float32(0.5)
-    return np.trunc(total)
+    return np.asarray(np.trunc(total))
 
 
 def weighted(

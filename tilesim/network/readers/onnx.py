@@ -30,7 +30,7 @@ from tilesim.network.readers import name_of, onnx_graph
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.onnx_choices import CHOICES
-from tilesim.network.readers.onnx_constants import folded
+from tilesim.network.readers.onnx_constants import SHAPE, folded
 from tilesim.network.readers.onnx_dynamic import ARITHMETIC, DYNAMIC, arithmetic, is_of_reals
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
@@ -46,6 +46,7 @@ _SUPPORTED = {
     "QuantizeLinear",
     "DequantizeLinear",
     "Constant",
+    SHAPE,
     *ACTIVATIONS,
     *CHOICES,
     *DYNAMIC,

@@ -13,7 +13,7 @@ from tilesim.network.graph import Array
 from tilesim.network.readers.builder import must_be_bearable
 from tilesim.network.readers.onnx_graph import Graph, attribute, onnx_dtype
 from tilesim.network.readers.onnx_moves import MOVES
-from tilesim.network.readers.onnx_parts import Moved
+from tilesim.network.readers.onnx_parts import Moved, numbers
 from tilesim.network.readers.onnx_values import Constant, Pending
 
 SHAPE = "Shape"
@@ -55,6 +55,11 @@ def _made(graph: Graph, node: onnx.NodeProto, arrays: Sequence[Array]) -> Sequen
             return [np.concatenate(arrays, axis=attribute(node, "axis", 0))]
         if node.op_type == "Gather":
             return [np.take(arrays[0], arrays[1], axis=attribute(node, "axis", 0))]
+        if node.op_type in {"Squeeze", "Unsqueeze"}:  # of a number without axes, or to one
+            axes = tuple(numbers(graph, node, 1, "axes"))
+            return [
+                np.expand_dims(arrays[0], axes) if node.op_type == "Unsqueeze" else np.squeeze(arrays[0], axes or None)
+            ]
     except (ValueError, IndexError, TypeError) as error:
         raise ModelError(f"cannot be computed of constants of shapes {[a.shape for a in arrays]} ({error})") from None
     if not arrays[0].ndim:

@@ -137,6 +137,8 @@ def _sizes(
         raise ModelError(
             f"must make more or fewer rows and columns, and nothing else, not {new.tolist()} of {old.tolist()}"
         )
+    if (new == old).all():  # then nothing is done, whatever the scales are
+        scales = np.ones(4, F32)
     bearable(tuple(new[list(np.argsort(MAP_AXES))].tolist()))
     return x, (int(new[2]), int(new[3])), (F32(scales[2]), F32(scales[3]))
 
