@@ -26,9 +26,11 @@ class CachedSet(TypedDict):
     tiles: list[int]
     """The tiles that use them."""
     home: str
-    """``copy`` or ``partition`` in those tiles, ``home tile``, or ``streamed``."""
+    """``copy`` or ``partition`` in those tiles, ``home tile``, ``home tiles`` or ``streamed``."""
     home_tile: int | None
     """The tile that keeps them for all."""
+    home_tiles: list[int]
+    """The tiles that keep them, or some of them, for others."""
     cached_bytes: int
     """Bytes of wide memory, copies counted."""
     lack: LackDocument | None

@@ -44,4 +44,4 @@ def test_mixed_is_a_choice_for_all_layers() -> None:
     network, chip = tilesim.load_network("example-residual"), tilesim.load_topology("edge-2x2")
     with pytest.raises(tilesim.InputError) as caught:
         tilesim.compile(network, chip, PartitionPolicy("mixed", ((0, 0, "mixed"),)))
-    assert caught.value.faults == ("partition must be spatial, channel or auto, not 'mixed'",)
+    assert caught.value.faults == ("partition must be spatial, channel, auto or one, not 'mixed'",)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from tests.tiled.parameter_sets import cases, held, parts, shared
-from tilesim.tiled.caching import Home, ParameterSet, blocks_per_tile, order_of, plan
+from tilesim.tiled.caching import Home, ParameterSet, Run, blocks_per_tile, order_of, plan
 
 KIB = 1024
 
@@ -78,6 +78,47 @@ def test_the_first_asked_is_served_first() -> None:
     assert [decision.cached for decision in plan(sets, [8], [1, 0])] == [False, True]
 
 
+def test_what_no_tile_has_room_for_is_split_over_as_few_as_do_together() -> None:
+    """Rows of 2 bytes: 4 of them in tile 1, strictly less than its 9 bytes, and one in tile 0, along the ring."""
+    [decision] = plan([shared(10, 0b011)], [6, 9, 3], [0], row_bytes=2)
+    assert (decision.home, decision.runs) == (Home.HOME_TILES, (Run(0, 0, 2), Run(1, 2, 8)))
+    assert (decision.holders, decision.hosts, decision.resident, decision.cached) == ((), (0, 1), False, True)
+    assert decision.kept_bytes == {0: 2, 1: 8}
+    assert decision.reason == "needs 10 B, even tile 1 has < 9 B, but 2 tiles together"
+
+
+def test_without_rows_nothing_is_split() -> None:
+    assert plan([shared(10, 0b011)], [6, 9, 3], [0])[0].home is Home.STREAMED
+
+
+def test_a_tile_that_alone_needs_a_set_keeps_none_of_it() -> None:
+    """Nobody else would have its own run to send back."""
+    [alone] = plan([shared(10, 0b001)], [9, 6, 6], [0], row_bytes=2)
+    assert alone.home is Home.STREAMED
+    [alone] = plan([shared(10, 0b001)], [9, 8, 6], [0], row_bytes=2)
+    assert alone.hosts == (1, 2)
+
+
+def test_a_part_whose_tile_has_no_room_is_kept_by_another() -> None:
+    [decision] = plan([parts(6, 0b0111)], [20, 6, 7, 5], [0], row_bytes=2)
+    assert (decision.home, decision.holders, decision.runs) == (Home.HOME_TILES, (0, 2), (Run(0, 0, 6, of=1),))
+    assert decision.kept_bytes == {0: 12, 2: 6}
+    assert decision.reason == "part needs 6 B, tile 1 has < 6 B"
+
+
+def test_all_parts_have_a_place_or_none() -> None:
+    first, second = plan([parts(6, 0b11), shared(5, 0b11)], [9, 5], [0, 1], row_bytes=2)
+    assert (first.home, first.runs) == (Home.STREAMED, ())
+    assert (second.home, second.tile) == (Home.HOME_TILE, 0)
+
+
+def test_a_split_comes_behind_a_place_for_each_and_before_copies() -> None:
+    """The second has one place, the first two together; then there is no room for another copy of the second."""
+    sets = [shared(10, 0b11), shared(4, 0b11)]
+    homes = [[decision.home for decision in plan(sets, [9, 9], [0, 1], row_bytes)] for row_bytes in (0, 2)]
+    assert homes == [[Home.STREAMED, Home.COPY], [Home.HOME_TILES, Home.HOME_TILE]]
+
+
 @pytest.mark.parametrize("order", [[], [0, 0], [1]])
 def test_each_set_is_asked_once(order: list[int]) -> None:
     with pytest.raises(ValueError, match="must name each of 1 sets once"):
@@ -124,6 +165,25 @@ def test_only_the_order_counts_not_the_list(case: Case) -> None:
     inverse = sorted(range(len(order)), key=order.__getitem__)
     in_order = plan([sets[k] for k in order], budget, range(len(sets)))
     assert plan(sets, budget, order) == tuple(in_order[k] for k in inverse)
+
+
+@given(cases(), st.integers(1, 4))
+def test_splitting_takes_no_place_from_what_has_one(case: Case, row_bytes: int) -> None:
+    """Nor does any tile reach its budget; the runs of a set, or of a part, are all of it, none twice."""
+    sets, budget, order = case
+    before, after = plan(sets, budget, order), plan(sets, budget, order, row_bytes)
+    kept = [0] * len(budget)
+    for one, other in zip(before, after, strict=True):
+        assert other.cached >= one.cached
+        for tile, size in other.kept_bytes.items():
+            kept[tile] += size
+        rows = -(-other.set.bytes_per_tile // row_bytes) * row_bytes
+        for owner in {run.of for run in other.runs}:
+            own = sorted((run.first, run.bytes) for run in other.runs if run.of == owner)
+            assert [first for first, _ in own] == [sum(size for _, size in own[:k]) for k in range(len(own))]
+            assert sum(size for _, size in own) == rows
+            assert owner not in other.holders
+    assert all(used == 0 or used < most for used, most in zip(kept, budget, strict=True))
 
 
 NAMES = [(network, layer, chunk) for network in range(3) for layer in range(2) for chunk in range(2)]

@@ -16,7 +16,7 @@ Faults: TypeAlias = Annotated[list[str], "no option"]
 OPTIONS = {
     "override": "--set",
     "partition": "--partition and --loop-order",
-    "cache": "--no-cache, --priority and --layer-priority",
+    "cache": "--no-cache, --priority, --layer-priority and --parameters-over",
     "masters": "--masters",
     "rules": "--rules",
     "holds": "--hold",

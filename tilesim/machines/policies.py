@@ -11,14 +11,18 @@ from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.network.operators.fully_connected import FullyConnected
 from tilesim.printable import unknown
 
-SPATIAL, CHANNEL, AUTO, MIXED = "spatial", "channel", "auto", "mixed"
+SPATIAL, CHANNEL, AUTO, MIXED, ONE = "spatial", "channel", "auto", "mixed", "one"
 CHOICES = (SPATIAL, CHANNEL, AUTO, MIXED)
 """By rows and columns of the map; by output channels, each tile of the whole map; whichever the chip is fastest with; a
 cut for each layer, and lanes for narrow ones, by estimate.
 """
-LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO)
-"""Those that a single layer may have: the estimates are of whole networks."""
+LAYER_CHOICES = (SPATIAL, CHANNEL, AUTO, ONE)
+"""Those that a single layer may have: the estimates are of whole networks. A fully connected layer may be in one tile.
+"""
 
+RING, MESH = "ring", "mesh"
+WAYS = (AUTO, RING, MESH)
+"""How parameters come to tiles from one that keeps them: by ring, from neighbour to neighbour, or each as is faster."""
 
 ROWS, BLOCKS, PIXELS, INPUTS = "rows", "blocks", "pixels", "inputs"
 ORDERS = (ROWS, BLOCKS, PIXELS, INPUTS)
@@ -80,16 +84,19 @@ class Wishes:
 @dataclass(frozen=True)
 class CachePolicy:
     """Whether parameters stay in the tiles at all, and who gets room first: networks by number, layers by network and
-    number, both in descending order.
+    number, both in descending order; by which of :data:`WAYS` they come to others from a tile that keeps them.
     """
 
     cache: bool = True
     network_priority: tuple[int, ...] = ()
     layer_priority: tuple[tuple[int, int], ...] = ()
+    parameters_over: str = AUTO
 
 
 def nameless(networks: Sequence[Network], partition: PartitionPolicy, cache: CachePolicy) -> Iterator[str]:
-    """A sentence for each network and layer that policies name, and there is not."""
+    """A sentence for each network, layer and way that policies name, and there is not."""
+    if cache.parameters_over not in WAYS:
+        yield f"parameters_over: {unknown(cache.parameters_over, WAYS)}"
     known, layers = range(len(networks)), [("partition", number, layer) for number, layer, _ in partition.layers]
     for number in cache.network_priority:
         if number not in known:

@@ -59,6 +59,9 @@ def _where(sets: Sequence[CachedSet]) -> str:
     if home == "home tile":
         homes = {part["home_tile"] for part in sets}
         return f"home tile {homes.pop()}" if len(homes) == 1 else f"{len(homes)} home tiles"
+    if home == "home tiles":
+        homes = {tile for part in sets for tile in part["home_tiles"]}
+        return f"split over {len(homes)}" if not sets[0]["per_tile"] else f"{len(tiles)} parts, of {len(homes)} hosts"
     if home == "streamed":
         return home if len(sets) == 1 else f"{home} in {len(sets)}"
     what = {"copy": "copies", "partition": "parts"}[home]

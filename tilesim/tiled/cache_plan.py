@@ -57,8 +57,8 @@ class CachePlan:
             "load_cycles_at_least": delivery_cycles(loaded, rate),
             "streamed_bytes": streamed,
             "streamed_cycles_at_least": delivery_cycles(streamed, rate),
-            "runs": sum(descriptors(layout.sources, layout.stay) for layout in self.layouts),
-            "runs_in_order": sum(descriptors(layout.decisions, layout.stay) for layout in self.layouts),
+            "runs": sum(descriptors(layout.sources, layout.cached) for layout in self.layouts),
+            "runs_in_order": sum(descriptors(layout.decisions, layout.cached) for layout in self.layouts),
         }
 
     def _layers(self, network: int) -> list[CachedLayer]:
@@ -99,7 +99,8 @@ def _decision(decision: Decision) -> CachedSet:
         "tiles": list(own.users),
         "home": decision.home.value,
         "home_tile": decision.tile,
-        "cached_bytes": own.bytes_per_tile * len(decision.holders),
+        "home_tiles": list(decision.hosts),
+        "cached_bytes": decision.kept_bytes.total(),
         "lack": {"tile": lack.tile, "below_bytes": lack.below_bytes} if lack else None,
         "reason": decision.reason,
     }
@@ -113,7 +114,7 @@ def accounts(
     """
     cached: Counter[int] = Counter()
     for decision in decisions:
-        cached.update(dict.fromkeys(decision.holders, decision.set.bytes_per_tile))
+        cached.update(decision.kept_bytes)
     return tuple(
         {
             "tile": tile,

@@ -1,9 +1,10 @@
-"""Where parameters live between inferences: a copy in every tile, a part in each, in one tile that multicasts them, or
-in data memory. Pure decisions about bytes.
+"""Where parameters live between inferences: a copy in every tile, a part in each, in one tile that multicasts them, in
+runs of rows over several that do, or in data memory. Pure decisions about bytes.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -14,13 +15,14 @@ from tilesim.units import format_bytes
 class Home(StrEnum):
     """Where parameters are when a tensorop needs them.
 
-    Source: US 2025/0265455 [0010] (copy), [0058] (partition), [0047] (a tile that sends its own to the others), [0038]
-    (streamed through the controller's infeed).
+    Source: US 2025/0265455 [0010] (copy), [0058] (partition), [0047] (a tile that sends its own to the others), [0065]
+    and [0067] (split over several such tiles), [0038] (streamed through the controller's infeed).
     """
 
     COPY = "copy"
     PARTITION = "partition"
     HOME_TILE = "home tile"
+    HOME_TILES = "home tiles"
     STREAMED = "streamed"
 
 
@@ -67,15 +69,29 @@ class Lack:
 
 
 @dataclass(frozen=True)
+class Run:
+    """``bytes`` of a set from its byte ``first`` on, in wide rows, which ``tile`` keeps and sends: to all that need the
+    set, or, if they are bytes of the part ``of`` a tile, to that one.
+    """
+
+    tile: int
+    first: int
+    bytes: int
+    of: int | None = None
+
+
+@dataclass(frozen=True)
 class Decision:
-    """Where a set lives; ``tile`` is the home tile, if it has one. ``lack`` is what keeps it from all tiles that need
-    it: of those the one with the least room, or, for a set that finds no home tile either, that with the most.
+    """Where a set lives; ``tile`` is the home tile, if it has one, and ``runs`` what is where if it has several.
+    ``lack`` is what keeps it from all tiles that need it: of those the one with the least room, or, for a set that
+    finds no single home tile either, that with the most.
     """
 
     set: ParameterSet
     home: Home
     tile: int | None = None
     lack: Lack | None = None
+    runs: tuple[Run, ...] = ()
 
     @property
     def reason(self) -> str:
@@ -83,6 +99,8 @@ class Decision:
         if self.lack is None:
             return "each tile has room for its part" if self.set.per_tile else "each tile that needs it has room"
         needs = f"needs {format_bytes(self.set.bytes_per_tile)}"
+        if self.runs and not self.set.per_tile:
+            return f"{needs}, even {self.lack}, but {len(self.hosts)} tiles together"
         if self.set.per_tile:
             return f"part {needs}, {self.lack}"
         return f"{needs}, even {self.lack}" if self.tile is None else f"copy {needs}, {self.lack}"
@@ -99,10 +117,26 @@ class Decision:
 
     @property
     def holders(self) -> tuple[int, ...]:
-        """The tiles that keep ``bytes_per_tile`` of it."""
+        """The tiles that keep ``bytes_per_tile`` of it: all of it, or a part that is their own."""
         if self.tile is not None:
             return (self.tile,)
-        return self.set.users if self.cached else ()
+        if self.runs and not self.set.per_tile:
+            return ()
+        away = {run.of for run in self.runs}
+        return tuple(tile for tile in self.set.users if tile not in away) if self.cached else ()
+
+    @property
+    def hosts(self) -> tuple[int, ...]:
+        """The tiles that keep some of it for others."""
+        return (self.tile,) if self.tile is not None else tuple(sorted({run.tile for run in self.runs}))
+
+    @property
+    def kept_bytes(self) -> Counter[int]:
+        """Bytes of it in each tile that keeps some."""
+        kept = Counter(dict.fromkeys(self.holders, self.set.bytes_per_tile))
+        for run in self.runs:
+            kept[run.tile] += run.bytes
+        return kept
 
 
 @dataclass
@@ -131,22 +165,29 @@ class _Room:
         return Lack(tile, max(0, self.left[tile]))
 
 
-def plan(sets: Sequence[ParameterSet], budget_bytes: Sequence[int], order: Sequence[int]) -> tuple[Decision, ...]:
+def plan(
+    sets: Sequence[ParameterSet], budget_bytes: Sequence[int], order: Sequence[int], row_bytes: int = 0
+) -> tuple[Decision, ...]:
     """Where each of ``sets`` lives, given each tile's budget; they are asked in ``order`` (indices, the first first).
 
-    Twice round: first a set gets one place, so that as many as possible need no data memory: a part in each tile
-    that has one, or whole in the tile with the most room, rather one of those that need it. Then those with a home tile
+    Three times round: first a set gets one place, so that as many as possible need no data memory: a part in each tile
+    that has one, or whole in the tile with the most room, rather one of those that need it. Then those that found none
+    are split in runs of wide rows, of ``row_bytes``, over as few tiles as have room for them together, and parts that
+    their own tiles have no room for go to others; not if ``row_bytes`` is 0. Then those with a single home tile
     get copies in all tiles that need them, where there is room for all: no bus then carries them at run time.
 
     Raises:
         ValueError: ``order`` does not name each set once.
 
-    **Source**: US 2025/0265455 [0045], [0047], [0049], [0050], claims 7 to 9; that copies come second is an assumption.
+    **Source**: US 2025/0265455 [0045], [0047], [0049], [0050], [0065], [0067], claims 7 to 9; that copies come last is
+    an assumption.
     """
     if sorted(order) != list(range(len(sets))):
         raise ValueError(f"order must name each of {len(sets)} sets once, not {list(order)}")
     room = _Room(list(budget_bytes))
     placed = {index: _placed(sets[index], room) for index in order}
+    if row_bytes:
+        placed = {index: _split(placed[index], room, row_bytes) for index in order}
     copied = {index: _copied(placed[index], room) for index in order}
     return tuple(copied[index] for index in range(len(sets)))
 
@@ -166,6 +207,48 @@ def _housed(what: ParameterSet, room: _Room) -> Decision:
             room.take(what.bytes_per_tile, (tile,))
             return Decision(what, Home.HOME_TILE, tile)
     return Decision(what, Home.STREAMED, lack=room.lack(tile))
+
+
+def _split(decision: Decision, room: _Room, row_bytes: int) -> Decision:
+    """A set that found no place, over several tiles that keep some of it, if they have room for all of it."""
+    what = decision.set
+    if decision.cached:
+        return decision
+    after = _Room(list(room.left))
+    runs = _elsewhere(what, after, row_bytes) if what.per_tile else _over_tiles(what, after, row_bytes)
+    if not runs:
+        return decision
+    room.left = after.left
+    return replace(decision, home=Home.HOME_TILES, runs=runs)
+
+
+def _over_tiles(what: ParameterSet, room: _Room, row_bytes: int) -> tuple[Run, ...]:
+    """Runs of a set that all its tiles need; the only one that needs it has nobody to get its own run from."""
+    without = what.users if len(what.users) == 1 else ()
+    return _runs(what.bytes_per_tile, room, without, row_bytes)
+
+
+def _elsewhere(what: ParameterSet, room: _Room, row_bytes: int) -> tuple[Run, ...]:
+    """The parts that their own tiles have no room for, once the others have theirs."""
+    own = [tile for tile in what.users if room.fits(what.bytes_per_tile, (tile,))]
+    room.take(what.bytes_per_tile, own)
+    runs: list[Run] = []
+    for tile in (tile for tile in what.users if tile not in own):
+        part = _runs(what.bytes_per_tile, room, (tile,), row_bytes)
+        if not part:
+            return ()
+        runs += [replace(run, of=tile) for run in part]
+    return tuple(runs)
+
+
+def _runs(size: int, room: _Room, without: Sequence[int], row_bytes: int) -> tuple[Run, ...]:
+    """So many bytes in runs of rows, along the ring, over as few tiles as can be; none if there is no room for all."""
+    left = [0 if tile in without else most for tile, most in enumerate(room.left)]
+    runs: list[Run] = []
+    for tile, rows in sorted(blocks_per_tile(-(-size // row_bytes), row_bytes, left).items()):
+        runs.append(Run(tile, sum(run.bytes for run in runs), rows * row_bytes))
+        room.take(rows * row_bytes, (tile,))
+    return tuple(runs)
 
 
 def _copied(decision: Decision, room: _Room) -> Decision:

@@ -11,7 +11,7 @@ from tilesim.lowering.equal_shapes import with_equal_shapes
 from tilesim.machines import machine
 from tilesim.machines.instructions import Explanation
 from tilesim.machines.options import CompileOptions, RunOptions, Say
-from tilesim.machines.policies import AUTO, CHANNEL, SPATIAL
+from tilesim.machines.policies import AUTO, CHANNEL, ONE, SPATIAL
 from tilesim.machines.verify import COLLIDED, ENDED, hung
 from tilesim.network.graph import Network
 from tilesim.run import Run
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from tilesim.assembly.files import Assembly
     from tilesim.machines.trial import Suite, Trial
 
-WAYS = {SPATIAL: "over rows and columns", CHANNEL: "by channel"}
+WAYS = {SPATIAL: "be spread over rows and columns", CHANNEL: "be spread by channel", ONE: "be kept in one tile"}
 ELSEWHERE = {
     "tiles": "it has nothing to spread",
     "classifier": "it runs in the classifier",
@@ -170,13 +170,12 @@ class Tiled(
         return plan_cache(parts, topology, asked)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
+        from tilesim.tiled.compiler.channels import IN_ONE_TILE
+
         for k, choice in sorted(wishes.items()):
             layer = program.layers[k]
-            if choice not in {AUTO, layer.spread}:
-                yield (
-                    k,
-                    f"could not be spread {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}",
-                )
+            if choice not in {AUTO, layer.spread} and (choice, layer.reason) != (ONE, IN_ONE_TILE):
+                yield k, f"could not {WAYS[choice]}: {layer.reason if layer.spread else ELSEWHERE[layer.place]}"
 
     def explain(self, program: Program) -> Sequence[Explanation]:
         from tilesim.tiled.explanations import explanations

@@ -76,6 +76,19 @@ def test_tiles_that_are_alike_share_a_line(tilesim: Any) -> None:
     assert any(" classifier " in line and line.rstrip().endswith("tile 0") for line in lines)
 
 
+def test_what_is_split_says_over_how_many_tiles(tilesim: Any) -> None:
+    words = ("cache", "digits", "-t", "edge-2x4", "--set", "wide_memory.size_bytes=16KiB")
+    split = homes(tilesim, *words)["digits:4"]
+    assert split == ["home tiles"]
+    [layer] = [line for line in tilesim(*words).stdout.splitlines() if " residual " in line]
+    document = json.loads(tilesim(*words, "--json").stdout)
+    [entry] = next(layer for layer in document["networks"][0]["layers"] if layer["layer"] == 4)["sets"]
+    assert f"split over {len(entry['home_tiles'])}" in layer
+    assert (entry["home_tile"], entry["cached_bytes"] >= entry["bytes_per_tile"]) == (None, True)
+    assert entry["reason"].endswith(f", but {len(entry['home_tiles'])} tiles together")
+    assert document["cached_bytes"] == sum(tile["cached_bytes"] for tile in document["tiles"])
+
+
 def test_json_is_the_plan(tilesim: Any) -> None:
     found = homes(tilesim, *TWO)
     assert [*found] == [f"digits:{k}" for k in (1, 2, 3, 4, 8)] + [f"example-residual:{k}" for k in (0, 1, 2)]

@@ -86,12 +86,12 @@ def test_chips_are_compared_with_the_same_words(tilesim: Any, tmp_path: Path) ->
         (("chanel",), ["--partition chanel: must be a choice, not 'chanel'; did you mean 'channel'?"]),
         (
             ("mixed", "second=mixed"),
-            ["--partition second=mixed: must be a choice, not 'mixed' (one of auto, channel, spatial)"],
+            ["--partition second=mixed: must be a choice, not 'mixed' (one of auto, channel, one, spatial)"],
         ),
         (
             ("frist=channel", "9=auto", "second=all"),
             [
-                "--partition second=all: must be a choice, not 'all' (one of auto, channel, spatial)",
+                "--partition second=all: must be a choice, not 'all' (one of auto, channel, one, spatial)",
                 "--partition frist=channel: must name a layer of small; did you mean first?",
                 "--partition 9=auto: must name a layer of small",
             ],
@@ -140,6 +140,23 @@ def test_it_says_why_a_layer_is_not_spread_as_asked(tilesim: Any, tmp_path: Path
     assert made.stdout.splitlines()[1:] == sentences
     compared = tilesim("run", *words, "-t", "edge-1x2", "-t", "edge-2x2").stdout.splitlines()
     assert compared[-4:] == [f"{chip}: {sentence}" for chip in ("edge-1x2", "edge-2x2") for sentence in sentences]
+
+
+def test_one_tile_is_for_fully_connected_layers(tilesim: Any) -> None:
+    words = ("run", "digits", "-t", "edge-1x2", "--partition", "classifier=one", "--partition", "stem=one")
+    lines = tilesim(*words).stdout.splitlines()
+    said = "layer 1, stem, could not be kept in one tile: nothing else is asked for"
+    assert [line for line in lines if line.startswith("layer ")] == [said]
+
+
+def test_parameters_go_over_the_mesh_where_that_is_asked_for_and_can_be(tilesim: Any) -> None:
+    words = ("run", "digits", "-t", "edge-2x2", "--set", "wide_memory.size_bytes=16 KiB", "--parameters-over")
+    ring, mesh = (tilesim(*words, way, "--set", "mesh.destination=wide", "--json").stdout for way in ("ring", "mesh"))
+    assert json.loads(mesh)["bytes"]["mesh"]["entered"] > json.loads(ring)["bytes"]["mesh"]["entered"]
+    refused = "error: edge-2x2: mesh.destination must be wide for parameters over the mesh, not narrow\n"
+    assert tilesim(*words, "mesh").stderr == refused
+    unknown = "error: --parameters-over must be auto, ring or mesh, not 'rign'; did you mean 'ring'?\n"
+    assert tilesim(*words, "rign").stderr == unknown
 
 
 def test_a_layer_that_is_spread_as_asked_needs_no_words(tilesim: Any, tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import tilesim
 from tests.networks import Weave, same
-from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
+from tilesim.machines.policies import CHANNEL, ONE, SPATIAL, Wishes
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, ResizeNearest
 from tilesim.tiled.compiler.all_gather import gather_rows
@@ -212,6 +212,14 @@ def dense_tiles(inputs: int, outputs: int, *, delivered: bool = False, leaves: b
 def test_one_block_of_lanes_stays_on_one_tile_and_so_does_what_is_not_worth_the_way() -> None:
     assert dense_tiles(4096, 64, delivered=True) == 1
     assert dense_tiles(128, 128) == 1
+
+
+def test_a_fully_connected_layer_is_in_one_tile_where_that_is_asked_for(tmp_path: Path) -> None:
+    network = net(tmp_path, "[1, 6, 6, 8]", CONVOLUTION, "name: f, kind: fully_connected, units: 640")
+    asked = partition_network(plan_operators(network, 4), CHIP, (), Wishes(layers={1: ONE}))
+    assert choices(asked)[1] == (0, "one tile is asked for")
+    assert asked.made(network.nodes[-1]).tiles.bit_count() == 1
+    assert partition_network(plan_operators(network, 4), CHIP).made(network.nodes[-1]).tiles.bit_count() == 10
 
 
 def test_many_outputs_are_worth_the_way() -> None:

@@ -25,6 +25,7 @@ from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.lower.totals import requantisation
 from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.instructions import RingProduce, ScalarFence, TensorOp
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.machine import Tiled
 from tilesim.tiled.rules.proof import proof_of
@@ -154,6 +155,41 @@ def test_sums_are_faster(height: int, channels: int, units: int, chip: str, tmp_
     network, topology = head(tmp_path, height, channels, units), tilesim.load_topology(chip)
     mixed, spatial = (exact(network, tilesim.compile(network, topology, partition=how)) for how in ("mixed", "spatial"))
     assert mixed.cycles < spatial.cycles
+
+
+@pytest.mark.parametrize("row_bytes", [256, 512, 2048])
+@pytest.mark.parametrize("halves", [False, True])
+def test_sums_of_several_blocks_share_a_row(
+    halves: bool, row_bytes: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Five blocks of 64 channels have five registers of 256 bytes: in as many rows as those fill."""
+    monkeypatch.setattr(reduction, "halves_pay", lambda *_: halves)
+    network = head(tmp_path, 8, 320)
+    chip = tilesim.load_topology("edge-4x4", {"wide_memory.row_bytes": row_bytes})
+    program = tilesim.compile(network, chip, partition="mixed")
+    assert {iterations(op.read.nest) for op in sums_sent(program)} == {-(-5 * 256 // row_bytes)}
+    assert proof_of(program).proven
+    exact(network, program)
+    inputs = random_inputs(network)
+    assert not differences(event_result(Tiled(), program, inputs), Tiled().step(program, inputs, trace=False))
+
+
+@pytest.mark.parametrize("name", ["mlperf_resnet8", "coral_tf2_mnv2_ptq"])
+def test_larger_rows_cost_what_they_move(models: Path, name: str) -> None:
+    """Parts of the input are padded to whole rows, of which the host's link carries 8 bytes a cycle."""
+    network = tilesim.load_network(models / name / "model.tflite")
+    whole = {row_bytes: cycles_with(network, {"wide_memory.row_bytes": row_bytes}) for row_bytes in (256, 2048)}
+    moved = {row_bytes: rows * row_bytes // 8 for row_bytes, (_, rows) in whole.items()}
+    (narrow, _), (wide, _) = whole.values()
+    assert wide - narrow <= 1.5 * (moved[2048] - moved[256])
+
+
+def cycles_with(network: Network, keys: dict[str, Any]) -> tuple[int, int]:
+    """How long an inference takes, and how many rows the host sends and gets."""
+    program = tilesim.compile(network, tilesim.load_topology("edge-4x4", keys))
+    inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
+    rows = sum(tensor.rows for tensor in (*program.inputs, *program.outputs))
+    return tilesim.simulate(program, inputs).cycles, rows
 
 
 @pytest.fixture(scope="module")

@@ -21,15 +21,8 @@ from tilesim.tiled.cache_plan import descriptors
 from tilesim.tiled.caching import Home
 from tilesim.tiled.compiler.compile import compile_networks
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
-from tilesim.tiled.compiler.weight_residency import (
-    Needs,
-    Uses,
-    all_stay,
-    least_bytes,
-    region_bytes,
-    some_stream,
-    stream_buffers,
-)
+from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
+from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume
 from tilesim.tiled.isa.model.program import Program

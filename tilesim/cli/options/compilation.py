@@ -16,10 +16,12 @@ from tilesim.cli.options.models import Named
 from tilesim.errors import InputError, refuse
 from tilesim.machines.machine import Spreads
 from tilesim.machines.policies import (
+    AUTO,
     CHOICES,
     LAYER_CHOICES,
     MIXED,
     ORDERS,
+    WAYS,
     CachePolicy,
     PartitionPolicy,
     misordered,
@@ -50,13 +52,21 @@ class PlacementOptions(Options):
             "MODEL:LAYER,...", "Layers, by name or number, that get room before all others, in descending order."
         ),
     ] = None
+    parameters_over: Annotated[
+        str,
+        word_option(
+            "auto|ring|mesh",
+            "By which bus parameters come to other tiles from one that keeps them: the ring, the mesh, from neighbour "
+            "to neighbour, where it joins wide memories, or each set as holds up the tiles less, by estimate.",
+        ),
+    ] = AUTO
     partition: Annotated[
         list[str] | None,
         word_option(
-            "mixed, or [LAYER=]spatial|channel|auto",
+            "mixed, or [LAYER=]spatial|channel|auto, or LAYER=one",
             "How layers are spread over the tiles: each fitted to tiles and lanes by estimate; by rows and columns; by "
             "output channels where that can be; or whichever takes fewest simulated cycles. With LAYER=, a name or a "
-            "number, for one layer. May be given several times.",
+            "number, for one layer; one: a fully connected layer in one tile. May be given several times.",
         ),
     ] = None
     loop_order: Annotated[
@@ -77,6 +87,8 @@ class PlacementOptions(Options):
         for option, words in {"--priority": self.priority, "--layer-priority": self.layer_priority}.items():
             if words is not None and not all(_split(words)):
                 yield f"{option} must be names with commas between them, not {shown(words)}"
+        if self.parameters_over not in WAYS:
+            yield f"--parameters-over {unknown(self.parameters_over, WAYS)}"
         for word in self.loop_order or ():
             if not (parts := word.rpartition("="))[0] or parts[2] not in ORDERS:
                 yield f"--loop-order must be LAYER=ORDER, with an order of {', '.join(ORDERS)}, not {short(word)}"
@@ -102,7 +114,7 @@ class PlacementOptions(Options):
         first = _meant("--priority", _listed(self.priority), lambda word: _network(named, word), faults)
         most = _meant("--layer-priority", _listed(self.layer_priority), lambda w: layer_of(named, w, weighs), faults)
         refuse(faults)
-        return CachePolicy(True, tuple(first), tuple(most))
+        return CachePolicy(True, tuple(first), tuple(most), self.parameters_over)
 
     def partition_policy(self, named: Sequence[Named]) -> PartitionPolicy:
         """What is asked of networks: ``CHOICE`` for all layers, ``LAYER=CHOICE`` for one."""

@@ -22,7 +22,7 @@ class Subject(StrEnum):
 
 Capability: TypeAlias = type[Machine[Any, Any]]
 
-CACHED = ("--no-cache", "--priority", "--layer-priority")
+CACHED = ("--no-cache", "--priority", "--layer-priority", "--parameters-over")
 BATCHED = ("--batch-schedule", "--weight-reuse", "--power-of-two", "--fit")
 RUN = (
     "--inferences", "--trace", "--trace-window", "--trace-tracks", "--signals", "--rules", "--masters", "--energy",

@@ -35,7 +35,7 @@ class LayerSection(ConfigSection):
         str | None, Field(description="a layer above that it reads, or `input`; if not given, the layer before")
     ] = None
     partition: Annotated[
-        Literal["spatial", "channel", "auto"] | None,
+        Literal["spatial", "channel", "auto", "one"] | None,
         Field(description="how it is spread over the tiles of a chip; if not given, as the other layers are"),
     ] = None
 

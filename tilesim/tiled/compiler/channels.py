@@ -8,12 +8,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from math import prod
 
-from tilesim.machines.policies import CHANNEL, SPATIAL, Wishes
+from tilesim.machines.policies import CHANNEL, ONE, SPATIAL, Wishes
 from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution
 from tilesim.tiled.caching import blocks_per_tile
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.lower.totals import is_total, sums_block
+from tilesim.tiled.compiler.lower.totals import is_total, sums_block, sums_rows
 from tilesim.tiled.compiler.operators import gathers, spreads, traits_of
 from tilesim.tiled.compiler.parameters import parameter_registers
 from tilesim.tiled.compiler.rows import rows_for
@@ -21,6 +21,9 @@ from tilesim.tiled.compiler.sums_cycles import SEND_CYCLES, exchange
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
+
+IN_ONE_TILE = "one tile is asked for"
+"""Why a layer is there that is to be."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ class Spreader:
     def spread(self, layer: int, node: Node) -> Spread:
         wish = self.wishes.of(layer)
         if spreads(self.plan.network, node):
-            return self._by_outputs(node, leads=wish == CHANNEL)
+            return Spread(0, IN_ONE_TILE) if wish == ONE else self._by_outputs(node, leads=wish == CHANNEL)
         if self.wishes.layers.get(layer) == SPATIAL:
             return Spread(0, "asked for")
         return self._adding(node) or self._moving(node, wish)
@@ -75,7 +78,9 @@ class Spreader:
         return Spread(0, f"a layer of the kind {node.kind} moves channels")
 
     def _by_outputs(self, node: Node, *, leads: bool) -> Spread:
-        """A fully connected layer, or what is one in effect."""
+        """A fully connected layer, or what is one in effect: in one tile where that is not slower, by estimate. Source:
+        US 2025/0265455 [0050], [0058].
+        """
         tiles, outputs = self._tiles(node), self._shape(node).channels
         if tiles < 2:
             return Spread(0, "one tile is the fastest for a vector, by estimate")
@@ -107,7 +112,8 @@ class Spreader:
         if source.block or not block or len(parts) < 2 or not self._has_loops(source, block):
             return None
         wide, words = self.topology.wide_memory, source.pixel_bytes // self._word
-        sums, sent = source.pixel_bytes // block, max(rows_for(part.block, wide.row_bytes) for part in parts)
+        sums = sums_rows(source.pixel_bytes // block, self.topology)
+        sent = max(rows_for(part.block, wide.row_bytes) for part in parts)
         largest = max(len(part.rows) * len(part.columns) for part in parts)
         adding = largest * words + exchange(len(parts), sums)
         gathering = (len(parts) + 1) * sent * wide.row_bytes // self._word + source.shape.pixels * words

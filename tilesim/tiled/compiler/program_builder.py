@@ -114,11 +114,14 @@ class ProgramBuilder:
     @cached_property
     def weight_row_cycles(self) -> int:
         """About what a wide row of weights costs each inference: what a link of the ring takes, and its master and a
-        commit beside that, or data memory, if the weights take more than half of what the tiles hold together.
+        commit beside that, or data memory, if the weights take more than half of what the tiles hold together. What has
+        room in every tile costs that room, reckoned as a row on a ring that carries one a cycle.
         """
         chip, tensors = self.topology, self.plan.network.tensors.values()
-        size = sum(tensor.data.nbytes for tensor in tensors if tensor.data is not None)
-        stays = 2 * size <= chip.wide_memories_bytes
+        size = 2 * sum(tensor.data.nbytes for tensor in tensors if tensor.data is not None)
+        if size <= chip.wide_memory.size_bytes - chip.wide_memory.reserve_bytes:
+            return HOME_CYCLES + 1
+        stays = size <= chip.wide_memories_bytes
         beside = HOME_CYCLES if stays else int(chip.wide_memory.row_bytes // chip.parameter_bytes_per_cycle) - 1
         return beside + chip.ring_row_cycles
 

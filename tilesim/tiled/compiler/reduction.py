@@ -15,7 +15,7 @@ from itertools import zip_longest
 from tilesim.tiled.compiler.compute import Piece, Pieces, placed, task_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
 from tilesim.tiled.compiler.fusion import LayerCall
-from tilesim.tiled.compiler.lower.totals import Averaging, lower_added, lower_sums, lower_total, sums_block
+from tilesim.tiled.compiler.lower.totals import Averaging, lower_added, lower_sums, lower_total, sums_block, sums_rows
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
@@ -24,17 +24,26 @@ from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.sums_cycles import halves_pay
 from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import RingConsume, RingProduce, TensorOp
+from tilesim.tiled.topology import Topology
 
 Waits = tuple[Watcher, ...]
 
 
 @dataclass(frozen=True)
 class Parties:
-    """Who has parts of the map ``source``, and who reads the mean ``made``; sums of ``block`` channels make a row."""
+    """Who has parts of the map ``source``, and who reads the mean ``made``; the sums of ``block`` channels leave at
+    once. A tile makes ``rows`` of sums.
+    """
 
     source: FeatureMap
     made: FeatureMap
     block: int
+    rows: int
+
+    @classmethod
+    def of(cls, source: FeatureMap, made: FeatureMap, topology: Topology) -> Parties:
+        block = sums_block(source.pixel_bytes, topology)
+        return cls(source, made, block, sums_rows(source.pixel_bytes // block, topology))
 
     @cached_property
     def owners(self) -> list[int]:
@@ -49,11 +58,6 @@ class Parties:
     def tiles(self) -> int:
         """All of them."""
         return bitmap_of(sorted({*self.owners, *self.readers}))
-
-    @property
-    def rows(self) -> int:
-        """Rows of sums that a tile makes."""
-        return self.source.pixel_bytes // self.block
 
     @cached_property
     def halves(self) -> list[list[int]]:
@@ -85,7 +89,7 @@ class Parties:
 def parties_of(builder: ProgramBuilder, call: LayerCall) -> Parties:
     [name] = call.reads.values()
     maps = builder.placement.maps
-    return Parties(maps[name], maps[call.makes], sums_block(maps[name].pixel_bytes, builder.topology))
+    return Parties.of(maps[name], maps[call.makes], builder.topology)
 
 
 def staging_of(index: int) -> str:
@@ -99,8 +103,7 @@ def staging_rows_of_sums(partition: Partition) -> dict[str, tuple[int, int]]:
     for call in partition.calls:
         if partition.adds(call.node):
             [name] = call.reads.values()
-            source = partition.maps[name]
-            parties = Parties(source, partition.made(call.node), sums_block(source.pixel_bytes, partition.topology))
+            parties = Parties.of(partition.maps[name], partition.made(call.node), partition.topology)
             rows[staging_of(call.node.output)] = parties.all_rows, parties.tiles
     return rows
 
@@ -262,6 +265,10 @@ class Reduction:
         builder.send(tile, to)
 
     def _arrival(self, tile: int, rows: int) -> Waits:
-        """All rows have come when the last one has; a block's, when so many of the last tile's have."""
+        """All rows have come when the last one has; a block's, when so many of the last tile's have, if it has a row to
+        itself.
+        """
         count = self.builder.raised[tile, Flag.RING_READ_A]
+        if self._parties.source.pixel_bytes // self._parties.block > rows:
+            return (self.builder.counted(Flag.RING_READ_A, count),)
         return (self.builder.counted(Flag.RING_READ_A, count - rows + 1, *(("zb", 1) if rows > 1 else ())),)

@@ -1,4 +1,6 @@
-"""The way of parameters that don't stay: from data memory or their home tile, over the ring, ahead of their use."""
+"""The way of parameters that don't stay: from data memory or their home tiles, over the ring or the mesh, ahead of
+their use.
+"""
 
 from __future__ import annotations
 
@@ -8,12 +10,17 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.tiled.compiler.mesh_sending import MeshSending
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import TENSOR_FLAGS, ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
+from tilesim.tiled.compiler.split_sending import SplitSending
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
+
+Frees = list[tuple[Watcher, ...]]
+"""What each tile waits for."""
 
 
 @dataclass
@@ -21,14 +28,15 @@ class ParameterStream:
     """Sends each set as soon as the instructions are written after which its place is free. Time goes in rounds: in
     each, every tile has one tensorop at most.
 
-    ``arrived`` counts, for each set and tile, the ring reads once it has come; ``used`` the rises of ``TENSOR_FLAGS``
-    by the tensorops that have used it: an array (flags, tiles).
+    ``arrived`` tells, for each set and tile, when it has come; ``used`` the rises of ``TENSOR_FLAGS`` by the tensorops
+    that have used it: an array (flags, tiles); ``passed_on``, for each tile that sends on what has come, when it has.
     """
 
     builder: ProgramBuilder
     layout: WideLayout
-    arrived: dict[tuple[SetKey, int], int] = field(default_factory=dict)
+    arrived: dict[tuple[SetKey, int], Watcher] = field(default_factory=dict)
     used: dict[SetKey, NDArray[np.int64]] = field(default_factory=dict)
+    passed_on: dict[SetKey, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
     round: int = 0
     _left: list[tuple[SetKey, StreamBuffer]] = field(init=False)
 
@@ -49,8 +57,8 @@ class ParameterStream:
 
     def waits(self, key: SetKey, tile: int) -> tuple[Watcher, ...]:
         """What a tensorop waits for that computes from a set."""
-        count = self.arrived.get((key, tile))
-        return () if count is None else (self.builder.counted(Flag.RING_READ_A, count),)
+        arrival = self.arrived.get((key, tile))
+        return () if arrival is None else (arrival,)
 
     def use(self, keys: Mapping[int, SetKey]) -> None:
         """The tensorops of a round, now written, use a set in each tile."""
@@ -65,13 +73,22 @@ class ParameterStream:
             self.used[key][:, tile] = [self.builder.raised[tile, flag] for flag in TENSOR_FLAGS]
 
     def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
+        label = f"stream{key.layer}.{key.chunk}"
+        if key in self.layout.runs:
+            SplitSending(self.builder, self.layout, key, buffer.address, self.free(buffer), label).write(self)
+        elif key in self.layout.over_mesh:
+            MeshSending(self.builder, self.layout, key, buffer.address, self.free(buffer), label).write(self)
+        else:
+            self._send_whole(label, key, buffer)
+
+    def _send_whole(self, label: str, key: SetKey, buffer: StreamBuffer) -> None:
+        """From data memory, or from one home tile, at once to all who need it."""
         builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
         turn = builder.infeed_turn() if home is None else 0
         wait = () if home is None else builder.turn(home)
         rows = self._rows(buffer.address, self.layout.sets.rows_bytes(key))
-        label = f"stream{key.layer}.{key.chunk}"
-        self._receive(label, key, buffer, rows, tiles)
+        self._receive(label, key, self.free(buffer), rows, tiles)
         if home is None:
             for infeed in self._infeeds(label, key, turn):
                 builder.infeed(infeed)
@@ -81,24 +98,29 @@ class ParameterStream:
             builder.write(f"{label}.send", {home: op})
             builder.send(home, tiles)
 
-    def _receive(self, label: str, key: SetKey, buffer: StreamBuffer, rows: Traversal, tiles: int) -> None:
-        """Each tile waits until its last tensorop is done that used what lies in the buffer's bytes."""
-        used = [self.used[other] for other in buffer.replaces if other in self.used]
-        counts = [tuple(of_tile) for of_tile in np.maximum.reduce([self._nothing, *used]).T.tolist()]
-        by_count = {
-            by_flag: RingConsume(
-                tiles=0,
-                write=rows,
-                wait=tuple(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k),
-                produce="r",
-                layer=key.layer,
-            )
-            for by_flag in set(counts)
+    def _receive(self, label: str, key: SetKey, free: Frees, rows: Traversal, tiles: int) -> None:
+        by_wait = {
+            wait: RingConsume(tiles=0, write=rows, wait=wait, produce="r", layer=key.layer) for wait in set(free)
         }
-        consumes = {tile: by_count[counts[tile]] for tile in bits(tiles)}
+        consumes = {tile: by_wait[free[tile]] for tile in bits(tiles)}
         self.builder.write(f"{label}.receive", consumes)
         for tile in consumes:
-            self.arrived[key, tile] = self.builder.raised[tile, Flag.RING_READ_A]
+            self.arrived[key, tile] = self.builder.count(tile, Flag.RING_READ_A)
+
+    def free(self, buffer: StreamBuffer) -> Frees:
+        """What each tile waits for until the bytes of a buffer are free: until its last tensorop is done that used what
+        lies there, and until it has sent on what others get from there.
+        """
+        used = [self.used[other] for other in buffer.replaces if other in self.used]
+        counts = np.maximum.reduce([self._nothing, *used]).T.tolist()
+        passed_on = [self.passed_on[other] for other in buffer.replaces if other in self.passed_on]
+        return [
+            (
+                *(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k),
+                *(watcher for of_set in passed_on for watcher in of_set.get(tile, ())),
+            )
+            for tile, by_flag in enumerate(counts)
+        ]
 
     @property
     def _nothing(self) -> NDArray[np.int64]:

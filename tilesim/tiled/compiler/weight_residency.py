@@ -4,29 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.errors import CapacityError
-from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
+from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.parameter_ways import check_ways, over_mesh, ring_cycles
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
-from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
+from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
+from tilesim.tiled.compiler.wide_layout import DataRange, KeptRun, StreamBuffer, WideLayout
 from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
-Uses = Mapping[SetKey, range]
-"""From which round of tensorops to which a set is used."""
-
-Integers = NDArray[np.int64]
-"""A number for each set that streams, in the order of their use."""
-
 REGION_STEPS = 8
 """Sizes of the region for what streams that are tried."""
+SPLIT_RECEIVES = 3
+"""Instructions with which a tile receives a set that has several home tiles: before its own run, behind it, and it."""
 
 
 @dataclass(frozen=True)
@@ -69,53 +67,60 @@ class Needs:
 
 
 @dataclass(frozen=True)
-class Rounds:
-    """From which round to which each set that streams is used, in the order of their use."""
-
-    start: Sequence[int]
-    stop: Sequence[int]
-
-
-@dataclass(frozen=True)
 class JointResidency:
-    """For each network: what becomes of its sets, and where those lie that stay, from the first byte for such. ``end``
-    is how many bytes they take in the tile with most.
+    """For each network: what becomes of its sets, and where those lie that stay, and runs of sets, from the first byte
+    for such. ``end`` is how many bytes they take in the tile with most.
     """
 
     decisions: list[dict[SetKey, Decision]]
     stay: list[dict[SetKey, int]]
+    runs: list[dict[SetKey, tuple[KeptRun, ...]]]
     end: int
 
 
 def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | None:
     """Everything in every tile that needs it, or None if it doesn't fit or is not wanted."""
+    check_ways(policy, needs[0].topology)
     free = min(need.free_bytes for need in needs)
     residency = _joint_residency(needs, policy, free)
     stays = all(decision.resident for own in residency.decisions for decision in own.values())
-    return _layouts(needs, residency, [{}] * len(needs)) if policy.cache and stays and residency.end <= free else None
+    fits = policy.cache and stays and residency.end <= free
+    return _layouts(needs, policy, residency, [{}] * len(needs)) if fits else None
 
 
 def some_stream(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout]:
     """As much in the tiles as fits beside the region through which the rest streams."""
-    residency = _beside(needs, policy, [_stream_bytes(need) for need in needs])
-    if needs[0].roomy:
-        residency = _roomy(needs, policy, residency)
+    ways = [_partly_resident(needs, policy, split=split) for split in (False, True)[: 1 + policy.cache]]
+    residency = min(ways, key=partial(_moving_cycles, needs[0].topology))
     streaming = zip(needs, residency.decisions, strict=True)
-    return _layouts(needs, residency, [_buffers(need, decisions, residency.end) for need, decisions in streaming])
+    buffers = [_buffers(need, decisions, residency.end) for need, decisions in streaming]
+    return _layouts(needs, policy, residency, buffers)
 
 
-def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int]) -> JointResidency:
+def _partly_resident(needs: Sequence[Needs], policy: CachePolicy, *, split: bool) -> JointResidency:
+    """What stays, sets whole or also ``split`` over several home tiles."""
+    residency = _beside(needs, policy, [_stream_bytes(need) for need in needs], split=split)
+    return _roomy(needs, policy, residency, split=split) if needs[0].roomy else residency
+
+
+def _moving_cycles(topology: Topology, residency: JointResidency) -> float:
+    """About what all that moves in an inference takes, one after the other."""
+    moving = (d for own in residency.decisions for d in own.values() if not d.resident)
+    return sum(ring_cycles(decision, topology) for decision in moving)
+
+
+def _beside(needs: Sequence[Needs], policy: CachePolicy, streaming: Sequence[int], *, split: bool) -> JointResidency:
     """What stays beside regions of so many bytes."""
     free = min(need.free_bytes - size for need, size in zip(needs, streaming, strict=True))
     budget = free if policy.cache else 0
-    residency = _joint_residency(needs, policy, budget)
+    residency = _joint_residency(needs, policy, budget, split=split)
     while residency.end > free:
         budget -= residency.end - free  # places alike in all tiles leave gaps
-        residency = _joint_residency(needs, policy, budget)
+        residency = _joint_residency(needs, policy, budget, split=split)
     return residency
 
 
-def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency) -> JointResidency:
+def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency, *, split: bool) -> JointResidency:
     """What stays beside the largest regions, of up to three sets that follow each other, with which no more sets than
     beside ``narrow`` ones have to come from data memory, which is slow: so that sets can come in full while the one
     before is in use.
@@ -123,7 +128,7 @@ def _roomy(needs: Sequence[Needs], policy: CachePolicy, narrow: JointResidency) 
     two, three = ([_stream_bytes(need, count) for need in needs] for count in (2, 3))
     for step in range(REGION_STEPS, 0, -1):
         between = [a + (b - a) * step // REGION_STEPS for a, b in zip(two, three, strict=True)]
-        residency = _beside(needs, policy, between)
+        residency = _beside(needs, policy, between, split=split)
         if _homeless(residency) <= _homeless(narrow):
             return residency
     return narrow
@@ -133,21 +138,27 @@ def _homeless(residency: JointResidency) -> int:
     return sum(not decision.cached for own in residency.decisions for decision in own.values())
 
 
-def _joint_residency(needs: Sequence[Needs], policy: CachePolicy, budget: int) -> JointResidency:
+def _joint_residency(
+    needs: Sequence[Needs], policy: CachePolicy, budget: int, *, split: bool = False
+) -> JointResidency:
     sets = [parameters for number, own in enumerate(needs) for parameters in own.described(number)]
     order = order_of(sets, policy.network_priority, policy.layer_priority)
-    planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order))
+    row_bytes = needs[0].topology.wide_memory.row_bytes if split else 0
+    planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order, row_bytes))
     decisions = [{key: next(planned) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
     return JointResidency(decisions, *_residents(needs, decisions))
 
 
-def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) -> tuple[list[dict[SetKey, int]], int]:
-    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first. A set
-    begins in the row in which the one before it ends, if the same tiles load both, and with the same bytes.
+def _residents(
+    needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]
+) -> tuple[list[dict[SetKey, int]], list[dict[SetKey, tuple[KeptRun, ...]]], int]:
+    """A place for each set that stays, the same in all tiles that keep it; what many tiles keep comes first, runs of
+    sets last. A set begins in the row in which the one before it ends, if the same tiles load both, and with the same
+    bytes.
     """
     row_bytes = needs[0].topology.wide_memory.row_bytes
     ends = [0] * needs[0].topology.tiles
-    kept = [(number, key, d) for number, own in enumerate(decisions) for key, d in own.items() if d.cached]
+    kept = [(number, key, d) for number, own in enumerate(decisions) for key, d in own.items() if d.holders]
     stay: list[dict[SetKey, int]] = [{} for _ in needs]
     loaded: object = None
     for number, key, decision in sorted(kept, key=lambda resident: -len(resident[2].holders)):
@@ -157,7 +168,18 @@ def _residents(needs: Sequence[Needs], decisions: list[dict[SetKey, Decision]]) 
         place = stay[number][key] = sets.place(key, end) if loaded and loaded == before else padded(end, row_bytes)
         for tile in holders:
             ends[tile] = place + (sets.size_bytes(key) if loaded else sets.rows_bytes(key))
-    return stay, padded(max(ends), row_bytes)
+    ends = [padded(end, row_bytes) for end in ends]
+    runs = [{key: _kept_runs(d, ends) for key, d in own.items() if d.runs} for own in decisions]
+    return stay, runs, max(ends)
+
+
+def _kept_runs(decision: Decision, ends: list[int]) -> tuple[KeptRun, ...]:
+    """Behind what each tile has, whole rows all."""
+    kept = []
+    for run in decision.runs:
+        kept.append(KeptRun(run, ends[run.tile]))
+        ends[run.tile] += run.bytes
+    return tuple(kept)
 
 
 def _stream_bytes(needs: Needs, following: int = 2) -> int:
@@ -173,16 +195,20 @@ def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> di
     streaming = [key for key, decision in decisions.items() if not decision.resident]
     try:
         ahead = -(-needs.topology.instruction_bus.buffer_depth // 2)
-        return stream_buffers(needs.sets, needs.uses, streaming, region, wide.row_bytes, ahead)
+        places = {key: SPLIT_RECEIVES for key in streaming if decisions[key].runs}
+        return stream_buffers(needs.sets, needs.uses, streaming, region, wide.row_bytes, ahead, places)
     except DoesNotFit as error:
         raise _too_large(needs, error.item.size) from None
 
 
 def _layouts(
-    needs: Sequence[Needs], residency: JointResidency, streaming: list[dict[SetKey, StreamBuffer]]
+    needs: Sequence[Needs],
+    policy: CachePolicy,
+    residency: JointResidency,
+    streaming: list[dict[SetKey, StreamBuffer]],
 ) -> list[WideLayout]:
-    networks = zip(needs, residency.decisions, residency.stay, streaming, strict=True)
-    layouts = [_layout(own, decisions, stay, residency.end, buffers) for own, decisions, stay, buffers in networks]
+    networks = zip(needs, residency.decisions, residency.stay, residency.runs, streaming, strict=True)
+    layouts = [_layout(*own, residency.end, policy) for own in networks]
     _check_data_memory(needs, sum(layout.data_bytes for layout in layouts))
     return layouts
 
@@ -217,8 +243,10 @@ def _layout(
     needs: Needs,
     decisions: Mapping[SetKey, Decision],
     stay: Mapping[SetKey, int],
-    end: int,
+    runs: Mapping[SetKey, tuple[KeptRun, ...]],
     streaming: Mapping[SetKey, StreamBuffer],
+    end: int,
+    policy: CachePolicy,
 ) -> WideLayout:
     """From the bottom: the reserve, what stays, staging rows, and all the rest for what streams."""
     wide = needs.topology.wide_memory
@@ -235,7 +263,9 @@ def _layout(
         stay={key: first + place for key, place in stay.items()},
         buffers=streaming,
         stream=range(address, wide.size_bytes),
-        sources=_sources(needs, stay, [*stay, *streaming]),
+        sources=_sources(needs, stay, [*stay, *runs, *streaming]),
+        over_mesh=over_mesh(needs.topology, policy, decisions, streaming, needs.uses, needs.issue_cycles),
+        runs={key: tuple(KeptRun(k.run, first + k.address) for k in kept) for key, kept in runs.items()},
     )
 
 
@@ -277,86 +307,3 @@ def _joined(
         for place, (_, data) in zip(places, variants, strict=True):
             whole[place : place + data.size] = data
         yield variants[0][0], whole
-
-
-def least_bytes(sets: ParameterSets, uses: Uses) -> int:
-    """All that any one round needs, for which the stream region must have room."""
-    live: dict[int, int] = {}
-    for key, rounds in uses.items():
-        for now in rounds:
-            live[now] = live.get(now, 0) + sets.rows_bytes(key)
-    return max(live.values(), default=0)
-
-
-def region_bytes(sets: ParameterSets, uses: Uses, free_bytes: int, following: int = 2) -> int:
-    """Bytes through which all sets could stream: the least, or, so that one can come while the one before is in use,
-    any so many that follow each other, or fewer, but two, if that leaves half of the memory to what stays.
-    """
-    least = least_bytes(sets, uses)
-    sizes = [sets.rows_bytes(key) for key in _by_use(uses, uses)]
-    for count in range(following, 1, -1):
-        several = max((sum(sizes[k : k + count]) for k in range(len(sizes) - count + 1)), default=0)
-        if least <= several <= free_bytes // 2:
-            return several
-    return least
-
-
-def stream_buffers(
-    sets: ParameterSets, uses: Uses, keys: Iterable[SetKey], region: range, row_bytes: int, ahead: int
-) -> dict[SetKey, StreamBuffer]:
-    """A place in ``region`` for each of ``keys``, in the order of their use. At most ``ahead`` of them are on their way
-    at once: more would fill the ring consumers' buffers and hold the instruction bus.
-    """
-    streaming = _by_use(uses, keys)
-    sizes = np.array([sets.rows_bytes(key) for key in streaming], np.int64)
-    rounds = Rounds([uses[key].start for key in streaming], [uses[key].stop for key in streaming])
-    starts = _round(sizes, rounds, len(region))
-    if starts is None:
-        starts = _fitted(sizes, rounds, [key.title for key in streaming], len(region), row_bytes)
-    buffers: dict[SetKey, StreamBuffer] = {}
-    ready = 0
-    for place, (key, before) in enumerate(zip(streaming, _overlaps(starts, sizes), strict=True)):
-        ready = max([ready, *(rounds.stop[other] for other in before)])
-        if place >= ahead:
-            ready = max(ready, min(rounds.start[place - ahead] + 1, rounds.start[place]))
-        replaces = tuple(streaming[other] for other in before)
-        buffers[key] = StreamBuffer(region.start + int(starts[place]), ready, replaces)
-    return buffers
-
-
-def _by_use(uses: Uses, keys: Iterable[SetKey]) -> list[SetKey]:
-    return sorted(keys, key=lambda key: (uses[key].start, key))
-
-
-def _round(sizes: Integers, rounds: Rounds, capacity: int) -> Integers | None:
-    """An address for each set, directly behind the one before it and round again: so they can come as far ahead as
-    there is room. None if one would still be in use there.
-    """
-    starts = np.zeros_like(sizes)
-    end = 0
-    for place, size in enumerate(sizes.tolist()):
-        starts[place] = end if end + size <= capacity else 0
-        end = int(starts[place]) + size
-        if end > capacity:
-            return None
-    used = (
-        rounds.stop[other] > first
-        for first, others in zip(rounds.start, _overlaps(starts, sizes), strict=True)
-        for other in others
-    )
-    return None if any(used) else starts
-
-
-def _fitted(sizes: Integers, rounds: Rounds, titles: Sequence[str], capacity: int, row_bytes: int) -> Integers:
-    """An address for each set, by lifetime."""
-    each = zip(sizes.tolist(), rounds.start, rounds.stop, titles, strict=True)
-    lives = [Lifetime(size, start, stop - 1, title) for size, start, stop, title in each]
-    return np.array(allocate(lives, capacity, row_bytes), np.int64)
-
-
-def _overlaps(starts: Integers, sizes: Integers) -> Iterator[list[int]]:
-    """For each set, those before it in the order of their use whose places share bytes with its own."""
-    ends = starts + sizes
-    for place in range(len(starts)):
-        shared = (starts[:place] < ends[place]) & (starts[place] < ends[:place])
-        yield np.flatnonzero(shared).tolist()

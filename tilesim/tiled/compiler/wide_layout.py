@@ -9,7 +9,8 @@ from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilesim.tiled.caching import Decision
+from tilesim.tiled.caching import Decision, Run
+from tilesim.tiled.compiler.feature_map import bitmap_of
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, RingConsume
@@ -38,12 +39,21 @@ class DataRange:
 
 
 @dataclass(frozen=True)
+class KeptRun:
+    """A run of a set, and where it begins in the wide memory of the tile that keeps it."""
+
+    run: Run
+    address: int
+
+
+@dataclass(frozen=True)
 class WideLayout:
     """The places of everything of one network, alike in all tiles but for sets that only their home tile keeps.
     ``sources`` has what stands in data memory; of sets that share rows it is all with the first.
 
     ``stay`` are the addresses of the sets that stay, ``buffers`` the places of those that stream through the bytes
-    ``stream``; a set with a home tile has both.
+    ``stream``; a set with a home tile has both. ``runs`` are those of sets with several. Sets in ``over_mesh`` go from
+    their home tile from neighbour to neighbour, through the tiles in the bitmap there; others over the ring.
     """
 
     topology: Topology
@@ -54,6 +64,8 @@ class WideLayout:
     buffers: Mapping[SetKey, StreamBuffer]
     stream: range
     sources: Mapping[SetKey, tuple[DataRange, ...]]
+    runs: Mapping[SetKey, tuple[KeptRun, ...]] = field(default_factory=dict)
+    over_mesh: Mapping[SetKey, int] = field(default_factory=dict)
 
     @property
     def transient_bytes(self) -> int:
@@ -74,6 +86,11 @@ class WideLayout:
         size = sum(source.data.size for key in streamed for source in self.sources[key])
         return float(size / self.topology.parameter_bytes_per_cycle)
 
+    @property
+    def cached(self) -> frozenset[SetKey]:
+        """The sets that are on the tiles before an inference begins."""
+        return frozenset(key for key, decision in self.decisions.items() if decision.cached)
+
     def homes(self, layer: int) -> list[str]:
         """Where the parameters of a layer live; its sets may differ."""
         homes = (decision.home.value for key, decision in self.decisions.items() if key.layer == layer)
@@ -81,16 +98,11 @@ class WideLayout:
 
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
-        decision = self.decisions[key]
-        return self.stay[key] if decision.resident or decision.tile == tile else self.buffers[key].address
+        return self.stay[key] if tile in self.decisions[key].holders else self.buffers[key].address
 
     def streams_to(self, key: SetKey) -> int:
         """The tiles (a bitmap) that get the set during the run."""
-        decision = self.decisions[key]
-        if decision.resident:
-            return 0
-        tiles = self.sets.tiles(key)
-        return tiles if decision.tile is None else tiles & ~(1 << decision.tile)
+        return self.sets.tiles(key) & ~bitmap_of([*self.decisions[key].holders])
 
     def load(self) -> tuple[Instruction, ...]:
         """The program that brings what stays from data memory: once to all tiles that want the same."""
@@ -116,16 +128,26 @@ class WideLayout:
         regions = [Region("parameters", "wide", load.tiles, load.target, load.bytes) for load in _joined(self._loads())]
         everywhere = 0
         for key in self.buffers:
-            everywhere |= self.streams_to(key)
+            everywhere |= self.over_mesh.get(key, self.streams_to(key))
         if everywhere:
             regions.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
         return [*regions, *self.staging.values()]
 
     def _loads(self) -> Iterator[_Load]:
         for key, target in self.stay.items():
-            home = self.decisions[key].tile
+            decision = self.decisions[key]
             for source in self.sources[key]:
-                yield _Load(source.tiles if home is None else 1 << home, target, source.address, source.data.size)
+                tiles = source.tiles if decision.tile is None else 1 << decision.tile
+                if tiles := tiles & bitmap_of([*decision.holders]):
+                    yield _Load(tiles, target, source.address, source.data.size)
+        for key, runs in self.runs.items():
+            for kept in runs:
+                run, source = kept.run, self._source(key, kept.run.of)
+                yield _Load(1 << run.tile, kept.address, source.address + run.first, run.bytes)
+
+    def _source(self, key: SetKey, tile: int | None) -> DataRange:
+        """Where a set, or the part of a tile, stands in data memory."""
+        return next(source for source in self.sources[key] if tile is None or source.tiles >> tile & 1)
 
 
 @dataclass(frozen=True)

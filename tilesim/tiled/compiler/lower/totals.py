@@ -45,24 +45,30 @@ def is_total(network: Network, node: Node) -> bool:
 
 
 def sums_block(pixel_bytes: int, topology: Topology) -> int:
-    """Channels whose sums make a row: the most that divide a pixel; 0 if the array's words don't, or if the sums of all
-    lanes fill no row, which is what goes over the ring.
+    """Channels whose sums leave at once: the most that divide a pixel; 0 if the array's words don't, or if the sums of
+    all lanes take more than a row.
     """
     tile, row_bytes = topology.tile, topology.wide_memory.row_bytes
-    if tile.register_bytes != row_bytes:
+    if tile.register_bytes > row_bytes:
         return 0
     inputs = tile.inputs_per_cycle
     most = min(tile.lanes, row_bytes // LANE_BYTES, row_bytes // inputs) // inputs
     return 0 if pixel_bytes % inputs or not most else channel_block(pixel_bytes // inputs, most) * inputs
 
 
+def sums_rows(blocks: int, topology: Topology) -> int:
+    """Rows, which are what goes over the ring, of the sums of so many blocks."""
+    return -(-blocks * topology.tile.register_bytes // topology.wide_memory.row_bytes)
+
+
 def lower_sums(task: TileTask, op: Averaging, block: int) -> TensorOp:
-    """The sums of a tile's own pixels, a row a ``block``. Loops: block; row, column and word inside."""
-    source, inputs = task.inputs[0], task.topology.tile.inputs_per_cycle
+    """The sums of a tile's own pixels, a register a ``block``. Loops: block; row, column and word inside."""
+    source, tile = task.inputs[0], task.topology.tile
+    inputs = tile.inputs_per_cycle
     step = operand_stride(block, inputs)
     nest = NestWriter(
         [
-            Level("zb", source.pixel_bytes // block, {"input": block, "sums": task.row_bytes}),
+            Level("zb", source.pixel_bytes // block, {"input": block, "sums": tile.register_bytes}),
             Level("ky", len(source.rows), {"input": source.row_bytes}, reduce=True),
             Level("kx", len(source.columns), {"input": source.pixel_bytes}, reduce=True),
             Level("zi", block // inputs, {"input": inputs, "weights": step}, reduce=True),
@@ -70,7 +76,7 @@ def lower_sums(task: TileTask, op: Averaging, block: int) -> TensorOp:
         ]
     )
     identity = np.eye(block, dtype=np.int8).reshape(block, 1, 1, block)
-    weights = task.keep("weights", lambda: lane_weights(identity, block, inputs, 0), task.topology.tile.operand_bytes)
+    weights = task.keep("weights", lambda: lane_weights(identity, block, inputs, 0), tile.operand_bytes)
     return TensorOp(
         tiles=0,
         operation=Operation.CONVOLUTION,
@@ -137,10 +143,11 @@ def lower_total(task: TileTask, op: Averaging, block: int, parts: int, first: in
 
 def _parts(task: TileTask, blocks: int, parts: int, block: int) -> NestWriter:
     """Loops: block; part inside."""
+    register, part = task.topology.tile.register_bytes, sums_rows(blocks, task.topology) * task.row_bytes
     return NestWriter(
         [
-            Level("zb", blocks, {"sums": task.row_bytes, "added": task.row_bytes, "output": block}),
-            Level("k", parts, {"sums": blocks * task.row_bytes}, reduce=True),
+            Level("zb", blocks, {"sums": register, "added": register, "output": block}),
+            Level("k", parts, {"sums": part}, reduce=True),
             Level("lane", block, {}),
         ]
     )
