@@ -33,6 +33,10 @@ WRONG: dict[str, Callable[[], Program]] = {
     "step[0] 'stridedslice1.host': reads must name tensors that the host has by then, not 99": lambda: changed(
         0, reads=(99,)
     ),
+    "step[0] 'stridedslice1.host': reads must name at least one tensor": lambda: changed(0, reads=()),
+    "given 'StridedSlice1': must be uint8 of (1, 5, 5, 8), which its step makes, not int8 of": lambda: changed(
+        0, dtype="uint8"
+    ),
     "step[1] 'concatenation4.host': layer must be below the number of layers 7, not 7": lambda: changed(1, layer=7),
     "step[1] 'concatenation4.host': operator must be one of a network's, not 'sum'": lambda: changed(1, operator="sum"),
     "step[1] 'concatenation4.host': dtype must be one of numbers, not 'text'": lambda: changed(1, dtype="text"),

@@ -11,7 +11,7 @@ import numpy as np
 from tilesim.machines.checks import MOST_HOST_BYTES
 from tilesim.machines.host_steps import HostConstant, HostStep, operator_of
 from tilesim.printable import shown
-from tilesim.tiled.isa.model.program import AT_HOST, Program
+from tilesim.tiled.isa.model.program import AT_HOST, HostTensor, Program
 
 
 def step_faults(program: Program) -> Iterator[str]:
@@ -29,6 +29,18 @@ def step_faults(program: Program) -> Iterator[str]:
     made = Counter(step.makes for step in program.steps)
     yield from (f"step: the tensor {index} must be made once, not {n} times" for index, n in made.items() if n > 1)
     yield from _unmade(program, made)
+    steps = {step.makes: step for step in program.steps}
+    ours: list[tuple[str, HostTensor]] = [("given", tensor) for tensor in program.given]
+    ours += [("output", tensor) for tensor in program.outputs if not tensor.rows]
+    for way, tensor in ours:
+        if tensor.index in steps:
+            yield from (f"{way} {shown(tensor.name)}: {fault}" for fault in _unlike(tensor, steps[tensor.index]))
+
+
+def _unlike(tensor: HostTensor, step: HostStep) -> Iterator[str]:
+    """How a tensor differs from what a step makes."""
+    if (tensor.dtype, prod(tensor.shape)) != (step.dtype, prod(step.shape)):
+        yield f"must be {step.dtype} of {step.shape}, which its step makes, not {tensor.dtype} of {tensor.shape}"
 
 
 def _unmade(program: Program, made: Collection[int]) -> Iterator[str]:
@@ -38,12 +50,16 @@ def _unmade(program: Program, made: Collection[int]) -> Iterator[str]:
                 there = way == "output" and any(tensor.index == other.index for other in program.inputs)
                 if not there:
                     yield f"{way} {shown(tensor.name)}: must come from the tiles or be made by a step"
+    twice = [index for index, n in Counter(tensor.index for tensor in program.given).items() if n > 1]
+    yield from (f"given: the tensor {index} must be given once" for index in twice)
     behind = [tensor.behind for tensor in program.given]
     if behind != sorted(behind) or not all(0 <= count <= len(program.inputs) for count in behind):
         yield f"given: behind must rise from 0 to at most {len(program.inputs)}, the inputs, not {behind}"
 
 
 def _faults(step: HostStep, known: Collection[int], layers: int) -> Iterator[str]:
+    if not step.reads:
+        yield "reads must name at least one tensor"
     for index in step.reads:
         if index not in known:
             yield f"reads must name tensors that the host has by then, not {index}"
