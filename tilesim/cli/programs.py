@@ -13,7 +13,7 @@ from tilesim.cli.options.groups import Options, given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
 from tilesim.cli.options.scope import Capability, misapplied
 from tilesim.errors import CapacityError, ProgramError, kept
-from tilesim.machines.program import Program
+from tilesim.machines.program import Program, host_note
 from tilesim.machines.topology import Topology
 from tilesim.registry import can, refusal
 
@@ -110,4 +110,5 @@ def compiled(
     plan = batches.plan(networks[0], chip, inferences, say)
     programs = api.compile_networks(networks, chip, cache, partition, say, plan)
     noted = [f"{network.name}: {note}" for network in networks for note in network.notes]
+    noted += [f"{program.name}: {note}" for program in programs if (note := host_note(program))]
     return programs, [*noted, *unmet(networks, programs, partition)]

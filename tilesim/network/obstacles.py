@@ -67,7 +67,7 @@ class ModelSupport(TypedDict):
     obstacles: list[Obstacle]
     """What stands in the way."""
     notes: list[str]
-    """What its reader has to say of it: which operators were cut off, for example."""
+    """What its reader has to say of it, such as which operators were cut off; and which layers the host computes."""
     faults: list[str]
     """Why the file is no model."""
 
@@ -85,13 +85,14 @@ class SupportDocument(TypedDict):
 
 @dataclass(frozen=True)
 class Support:
-    """What became of a model: its network, if it could be read; whether that compiles, if a chip was named; and all
-    that stands in the way.
+    """What became of a model: its network, if it could be read; whether that compiles, if a chip was named; all that
+    stands in the way; and what the host computes then (``at_host``), if it does.
     """
 
     network: Network | None = field(repr=False)
     compiles: bool | None
     obstacles: tuple[Obstacle, ...]
+    at_host: str = ""
 
     @property
     def verdict(self) -> str:
@@ -109,7 +110,7 @@ class Support:
             "macs": network.macs if network else None,
             "parameter_bytes": network.parameter_bytes if network else None,
             "obstacles": list(self.obstacles),
-            "notes": [*network.notes] if network else [],
+            "notes": [*(network.notes if network else ()), *([self.at_host] if self.at_host else [])],
             "faults": [],
         }
 

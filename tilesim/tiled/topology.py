@@ -66,7 +66,14 @@ class Host(ConfigSection):
         bool, Field(description="whether what pads tensors to words and rows crosses the link; else the chip adds it")
     ] = True
 
-    _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second")(_rate)
+    step_bytes_per_second: Annotated[
+        Rate,
+        Field(
+            description="bytes a second that the host reads and makes for layers that it computes itself; 0: in no time"
+        ),
+    ] = 0
+
+    _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second", "step_bytes_per_second")(_rate)
 
     @property
     def announces_requests(self) -> bool:
@@ -280,6 +287,11 @@ class Topology(AnyTopology):
     def request_cycles(self) -> int:
         """Cycles from a request to the first byte that is sent for it."""
         return -(-self.host.request_ns * self.clock_hz // 10**9)
+
+    def step_cycles(self, size_bytes: int) -> int:
+        """Cycles in which the host computes a layer that reads and makes so many bytes."""
+        rate = self.host.step_bytes_per_second
+        return -(-size_bytes * self.clock_hz // rate) if rate else 0
 
     @property
     def parameter_bytes_per_cycle(self) -> Fraction:

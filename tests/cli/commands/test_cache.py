@@ -225,9 +225,9 @@ def test_parameters_live_where_a_run_has_them(tilesim: Any, tmp_path: Path, choi
     assert homes(tilesim, "cache", *chip, "--partition", choice)["small:0"] == ["partition"]
 
 
-def test_an_operator_that_tiles_lack_is_refused(tilesim: Any, tmp_path: Path) -> None:
+def test_a_network_without_a_layer_for_tiles_is_refused(tilesim: Any, tmp_path: Path) -> None:
     path = tmp_path / "net.yaml"
     path.write_text("input: {shape: [1, 4, 4, 4]}\nlayers: [{name: a, kind: normalise}]\n")
     result = tilesim("cache", path, "--topology", "edge-1x1")
     assert result.exit_code == 2
-    assert "net: node a (normalise) must be an operator that a tiled machine can run" in " ".join(result.stderr.split())
+    assert "net: must have a layer for tiles, not only such as the host computes" in " ".join(result.stderr.split())

@@ -17,7 +17,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.link import HostLink
-from tilesim.tiled.units.host.sendings import HostRow, Sending, rows_sent, sendings
+from tilesim.tiled.units.host.sendings import HostRow, MadeRow, Sending, SentRow, rows_sent, sendings
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
@@ -28,7 +28,8 @@ class HostInfeed:
     """Sends rows for infeeds, in the order in which these are issued, from the first cycle of the run on; rows of later
     inferences wait at the controller until their time has come. Where the chip's keys say so, the time of a request
     goes before its rows (``host.request_ns``), and then its instructions, for which the controller waits
-    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``).
+    (``host.sends_instructions``); parameters come with the rows (``host.sends_parameters``). Rows of what the host's
+    processor has yet to make, and all behind them, wait for that.
 
     Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
     rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,
@@ -68,20 +69,21 @@ class HostInfeed:
 
     def start(
         self,
-        rows: list[Bytes],
+        rows: Sequence[HostRow],
         instructions: Sequence[Instruction] = (),
         begins: Collection[str] = (),
         foresee: bool = False,
     ) -> None:
-        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, and a place for all
-        of them, they are to be had from :meth:`take`. Behind each of the scalar fences ``begins`` another request
-        begins.
+        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, a place for all of
+        them, and none that is yet to be made, they are to be had from :meth:`take`. Behind each of the scalar fences
+        ``begins`` another request begins.
         """
         self._foreseen = None
         link_bytes = chain(self._own_bytes, repeat(self._topology.wide_memory.row_bytes))
-        host_rows = [HostRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
-        sent = sendings(host_rows, instructions, begins, self._topology, self._data_memory)
-        if foresee and rows_sent(host_rows, instructions, self._topology) <= self.rows.depth:
+        sent_rows = [SentRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
+        sent = sendings(sent_rows, instructions, begins, self._topology, self._data_memory)
+        foresee = foresee and not any(isinstance(row, MadeRow) for row in rows)
+        if foresee and rows_sent(sent_rows, instructions, self._topology) <= self.rows.depth:
             self._foreseen = deque(self._foresee(sent))
         else:
             self._clock.process(self._work(sent))
@@ -101,21 +103,26 @@ class HostInfeed:
             cycle, there = self._carry(sending, cycle)
             self._account(sending, cycle)
             if sending.row is not None:
+                assert not isinstance(sending.row, MadeRow)
                 yield there, sending.row
             elif not sending.pause_cycles:
                 self._at(there, self.on_program)
 
     def _work(self, sent: Iterator[Sending]) -> Work:
         for sending in sent:
-            self.unit.instruction = sending.label
-            if sending.row is not None:
+            self.unit.instruction, row = sending.label, sending.row
+            if isinstance(row, MadeRow):
+                if not row.made.rows:
+                    yield from self.unit.wait(row.made.wait(self._clock), Reason.HOST, partial(_words, row))
+                row = row.made.rows[row.number]
+            if row is not None:
                 room = self.rows.room()
                 yield from self.unit.wait(room, Reason.FIFO, lambda: "an infeed to take the activations that it sent")
             end, there = self._carry(sending, self._clock.cycle)
             yield self._clock.timeout(end - self._clock.cycle)
             self._account(sending, end)
-            if sending.row is not None:
-                self._at(there, partial(self.rows.put, sending.row))
+            if row is not None:
+                self._at(there, partial(self.rows.put, row))
             elif not sending.pause_cycles:
                 self._at(there, self.on_program)
 
@@ -151,6 +158,8 @@ class HostOutfeed:
         self._sends_padding = topology.host.sends_padding
         self._own_bytes: Mapping[int, Sequence[int]] = {}
         self._samples = samples
+        self.on_row: Callable[[int, int], None] = _nobody_takes
+        """Hears of each row, by its output, and when it is there."""
 
     def own(self, own_bytes: Mapping[int, Sequence[int]]) -> None:
         """So many bytes of each row of an output are no pads."""
@@ -172,6 +181,7 @@ class HostOutfeed:
             there = through + self._latency_cycles
         self.unit.spend(BUSY, moved_bytes=link_bytes)
         self.arrivals[output] = there
+        self.on_row(output, there)
         rows.append(row)
 
     @property
@@ -191,3 +201,11 @@ class HostOutfeed:
 
 def _nobody_waits() -> None:
     """For a request's instructions."""
+
+
+def _nobody_takes(_output: int, _cycle: int) -> None:
+    """Rows of results, while others come."""
+
+
+def _words(row: MadeRow) -> str:
+    return f"the host to have made {row.made.name}"
