@@ -98,10 +98,10 @@ def test_a_bare_name_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("machine: tiled\nname: mine\n")
     assert tilesim.load_topology("mine.yaml").name == "mine"
-    with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are edge-1x1, "):
+    with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are coral-pcie, "):
         tilesim.load_topology("mine")
     with pytest.raises(
-        tilesim.ConfigError, match=r"there are edge-1x1, .*; the override grid=RxC gives a chip another grid"
+        tilesim.ConfigError, match=r"there are coral-pcie, .*; the override grid=RxC gives a chip another grid"
     ):
         tilesim.load_topology("edge-3x3")
 

@@ -62,6 +62,9 @@ class Host(ConfigSection):
     sends_parameters: Annotated[
         bool, Field(description="whether data memory is the host's, so that what leaves it comes over this link")
     ] = False
+    sends_padding: Annotated[
+        bool, Field(description="whether what pads tensors to words and rows crosses the link; else the chip adds it")
+    ] = True
 
     step_bytes_per_second: Annotated[
         Rate,
@@ -248,6 +251,12 @@ class Topology(AnyTopology):
         """Links of the mesh: two between any two neighbours, one each way."""
         rows, columns = self.grid.rows, self.grid.columns
         return 2 * (rows * (columns - 1) + columns * (rows - 1))
+
+    @property
+    def host_link_bytes(self) -> int:
+        """Bytes a cycle that the host's link carries, both ways together: of rates a second, as many as whole ones."""
+        ways = self.host.to_chip_bytes_per_second, self.host.from_chip_bytes_per_second
+        return sum(-(-way // self.clock_hz) or self.host.bytes_per_cycle for way in ways)
 
     @property
     def ring_row_cycles(self) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
@@ -48,6 +49,7 @@ class Chip:
         self.clock = Clock()
         self.accounts: list[UnitAccount] = []
         self._keeps_spans = keeps_spans
+        self._sends_padding = topology.host.sends_padding
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
         self.links = [Link(self._account(f"chip.ring.link{node}")) for node in range(tiles + 3)]
@@ -161,6 +163,12 @@ class Chip:
     def collided(self) -> bool:
         """Whether transfers met that must not."""
         return self.monitor.collided and not self._observes
+
+    def expect(self, inputs: list[list[int]], outputs: list[list[int]]) -> None:
+        """How many bytes of each row of the host's tensors are no pads, for a link that carries none."""
+        if not self._sends_padding:
+            self.host_infeed.own_bytes = deque(size for tensor in inputs for size in tensor)
+            self.host_outfeed.own_bytes = {k: deque(sizes) for k, sizes in enumerate(outputs)}
 
     def start_host(self) -> None:
         """What the host computes itself, it does from the section on that is run next."""

@@ -76,6 +76,8 @@ class HostInfeed(Thread):
         self._link = Link(clock, topology, topology.host.to_chip_bytes_per_second)
         self._side: HostSide | None = None
         self._arrivals: list[int] = []
+        self.own_bytes: deque[int] = deque()
+        """How many bytes of each of the next rows the link carries, if not all."""
         self.queue: Fifo[Bytes] = Fifo(clock, _places(topology, data))
         super().__init__(clock, account)
 
@@ -97,11 +99,12 @@ class HostInfeed(Thread):
             if isinstance(op, Infeed) and op.source == "host":
                 self._sent.extend(self._row(op.label, left.popleft()) for _ in range(min(op.total_rows, len(left))))
             elif isinstance(op, Infeed) and op.source == "data" and self._topology.host.sends_parameters:
-                self._sent.extend(self._row(op.label, row) for row in self._stored(op))
+                self._sent.extend(_Sent(op.label, row.size, row) for row in self._stored(op))
         self._sent.extend(self._row("", row) for row in left)
 
     def _row(self, label: str, row: HostRow) -> _Sent:
-        return _Sent(label, self._topology.wide_memory.row_bytes, row)
+        row_bytes = self._topology.wide_memory.row_bytes
+        return _Sent(label, self.own_bytes.popleft() if self.own_bytes else row_bytes, row)
 
     def _request(self, instructions: tuple[Instruction, ...]) -> Iterator[_Sent]:
         host = self._topology.host
@@ -162,14 +165,17 @@ class HostOutfeed:
         self.received: dict[int, list[Bytes]] = {}
         self.last_arrival = 0
         self.arrivals: dict[int, int] = {}
+        self.own_bytes: dict[int, deque[int]] = {}
+        """How many bytes of each of an output's next rows the link carries, if not all."""
         self._clock = clock
         self._account = account
         self._link = Link(clock, topology, topology.host.from_chip_bytes_per_second)
         self._latency_cycles = topology.host.latency_cycles
 
-    def carry(self, row: Bytes, label: str) -> Iterator[str]:
+    def carry(self, output: int, row: Bytes, label: str) -> Iterator[str]:
         """The cycles in which the link is occupied by a row."""
-        for _ in self._link.carry(row.size):
+        left = self.own_bytes.get(output)
+        for _ in self._link.carry(left.popleft() if left else row.size):
             self._account.note(self._clock.cycle, BUSY, label)
             self._account.note(self._clock.cycle + 1, IDLE)
             yield BUSY

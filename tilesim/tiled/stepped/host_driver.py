@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -96,6 +96,22 @@ def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
             own = pixel.view(np.uint8)
             data[place * block.pixel_bytes :][: len(own)] = own
         yield from data.reshape(block.rows, row_bytes)
+
+
+def own_bytes(tensors: Iterable[HostTensor], program: Program) -> list[list[int]]:
+    """How many bytes of each row of each tensor are no pads."""
+    return [_own_bytes(tensor, program.topology.wide_memory.row_bytes) for tensor in tensors]
+
+
+def _own_bytes(tensor: HostTensor, row_bytes: int) -> list[int]:
+    marks: list[NDArray[np.bool_]] = []
+    for block in tensor.blocks:
+        height, width, channels = block.extent
+        own = np.zeros(block.rows * row_bytes, bool)
+        for pixel in range(height * width):
+            own[pixel * block.pixel_bytes :][: channels * ELEMENTS[tensor.element].itemsize] = True
+        marks.append(own.reshape(block.rows, row_bytes))
+    return [int(row.sum()) for mark in marks for row in mark]
 
 
 def _quantised(tensor: HostTensor, array: Array) -> Array:

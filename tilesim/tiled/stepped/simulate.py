@@ -15,7 +15,7 @@ from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.core import Span
-from tilesim.tiled.stepped.host_driver import HostSide
+from tilesim.tiled.stepped.host_driver import HostSide, own_bytes
 from tilesim.tiled.stepped.memory import Touch
 
 
@@ -65,6 +65,7 @@ def simulate(
         raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
     side = HostSide(program, list(inputs))
     chip = Chip(program.topology, program.data, trace, observes, watched, (program, side))
+    chip.expect(own_bytes(program.sent, program), own_bytes(program.leaving, program))
     start, load_end = chip.run(_named(program.load, "load"), [], holds)
     if chip.collided or chip.hangs:
         return _cut_short(chip, "load", Outcome(load_cycles=load_end), load_end)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilesim.machines.holds import NO_HOLDS, Holds
@@ -14,7 +14,7 @@ from tilesim.sim.trace.recorder import Recorder, Waker, listener
 from tilesim.sim.trace.state_log import StateLog
 from tilesim.tiled.isa.model.fields import OPPOSITE, ORDINALS, Channel, Side, channels_of, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.program import DataSegment
+from tilesim.tiled.isa.model.program import DataSegment, HostTensor
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import ClassifierTile
@@ -25,7 +25,7 @@ from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.host.processor import HostProcessor, HostTask
-from tilesim.tiled.units.host.sendings import PROGRAM, HostRow
+from tilesim.tiled.units.host.sendings import PROGRAM, Content
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
@@ -136,10 +136,16 @@ class Chip:
             self.data_memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
         self.host_infeed.share(max((segment.address + segment.data.size for segment in segments), default=0))
 
+    def expect(self, inputs: Iterable[HostTensor], outputs: Iterable[HostTensor]) -> None:
+        """Say what a program's tensors are, for a host's link that carries no pads."""
+        row_bytes = self.topology.wide_memory.row_bytes
+        self.host_infeed.own([size for tensor in inputs for size in tensor.own_bytes(row_bytes)])
+        self.host_outfeed.own({k: tensor.own_bytes(row_bytes) for k, tensor in enumerate(outputs)})
+
     def run(
         self,
         instructions: tuple[Instruction, ...],
-        host_rows: Sequence[HostRow],
+        host_rows: Sequence[Content],
         section: str = "run",
         holds: Holds = NO_HOLDS,
         begins: Collection[str] = (),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -44,6 +45,14 @@ class Block:
         """Where the box is in the map."""
         return tuple(slice(start, start + size) for start, size in zip(self.origin, self.extent, strict=True))
 
+    def own_bytes(self, row_bytes: int, element_bytes: int) -> list[int]:
+        """How many bytes of each row are elements, and no pads."""
+        height, width, channels = self.extent
+        pixels, own = height * width, channels * element_bytes
+        places = (divmod(row * row_bytes, self.pixel_bytes) for row in range(self.rows + 1))
+        ends = [own * min(whole, pixels) + (min(rest, own) if whole < pixels else 0) for whole, rest in places]
+        return [end - start for start, end in pairwise(ends)]
+
 
 @dataclass(frozen=True)
 class HostTensor(program.HostTensor):
@@ -80,6 +89,10 @@ class HostTensor(program.HostTensor):
     def rows(self) -> int:
         """Wide rows of all blocks."""
         return sum(block.rows for block in self.blocks)
+
+    def own_bytes(self, row_bytes: int) -> list[int]:
+        """How many bytes of each of those are elements, and no pads."""
+        return [size for block in self.blocks for size in block.own_bytes(row_bytes, self.carried.itemsize)]
 
 
 @dataclass(frozen=True)

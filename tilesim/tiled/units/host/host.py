@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from itertools import chain, repeat
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +17,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.link import HostLink
-from tilesim.tiled.units.host.sendings import HostRow, MadeRow, Sending, rows_sent, sendings
+from tilesim.tiled.units.host.sendings import Content, HostRow, MadeRow, Sending, rows_sent, sendings
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
@@ -32,7 +33,8 @@ class HostInfeed:
 
     Timing: a row of r bytes is at the controller latency_cycles after the link has carried it (:class:`HostLink`; of a
     rate a cycle, row k at (k + 1) * ceil(r / bytes_per_cycle) + latency_cycles), if there is a place in the queue,
-    which is as long as data memory has room beside parameters, if it is the chip's. The time of a request is
+    which is as long as data memory has room beside parameters, if it is the chip's. Where the chip adds the pads of
+    activations (``host.sends_padding: false``, :meth:`own`), r counts the row's other bytes. The time of a request is
     ceil(request_ns * clock_hz / 10^9); its instructions are there as a row would be, all at once, and ``on_program``
     hears of it. Source: US 19/025,090 [0058]; bandwidth, latency, queue and order are assumptions, and so is that
     passing through data memory takes no time.
@@ -48,6 +50,7 @@ class HostInfeed:
         self._clock = clock
         self._link = HostLink(topology.to_chip_cycles)
         self._foreseen: deque[tuple[int, Bytes]] | None = None
+        self._own_bytes: Sequence[int] = ()
 
     @property
     def foreseen(self) -> bool:
@@ -60,9 +63,13 @@ class HostInfeed:
             memory_bytes, row_bytes = self._topology.data_memory.size_bytes, self._topology.wide_memory.row_bytes
             self.rows.depth += (memory_bytes - parameter_bytes) // row_bytes
 
+    def own(self, own_bytes: Sequence[int]) -> None:
+        """So many bytes of each of the host's rows are no pads."""
+        self._own_bytes = () if self._topology.host.sends_padding else own_bytes
+
     def start(
         self,
-        rows: Sequence[HostRow],
+        rows: Sequence[Content],
         instructions: Sequence[Instruction] = (),
         begins: Collection[str] = (),
         foresee: bool = False,
@@ -72,9 +79,11 @@ class HostInfeed:
         ``begins`` another request begins.
         """
         self._foreseen = None
-        sent = sendings(rows, instructions, begins, self._topology, self._data_memory)
+        link_bytes = chain(self._own_bytes, repeat(self._topology.wide_memory.row_bytes))
+        host_rows = [HostRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
+        sent = sendings(host_rows, instructions, begins, self._topology, self._data_memory)
         foresee = foresee and not any(isinstance(row, MadeRow) for row in rows)
-        if foresee and rows_sent(rows, instructions, self._topology) <= self.rows.depth:
+        if foresee and rows_sent(host_rows, instructions, self._topology) <= self.rows.depth:
             self._foreseen = deque(self._foresee(sent))
         else:
             self._clock.process(self._work(sent))
@@ -135,7 +144,8 @@ class HostOutfeed:
     """Takes rows of results.
 
     Timing: a row is at the host latency_cycles after the link has carried it (:class:`HostLink`; of a rate a cycle, in
-    ceil(r / bytes_per_cycle) cycles for r bytes).
+    ceil(r / bytes_per_cycle) cycles for r bytes). It carries no pads if the chip drops them (``host.sends_padding:
+    false``, :meth:`own`).
     """
 
     def __init__(self, clock: Clock, unit: Unit, topology: Topology, samples: int) -> None:
@@ -145,9 +155,15 @@ class HostOutfeed:
         self._clock = clock
         self._latency_cycles = topology.host.latency_cycles
         self._link = HostLink(topology.from_chip_cycles)
+        self._sends_padding = topology.host.sends_padding
+        self._own_bytes: Mapping[int, Sequence[int]] = {}
         self._samples = samples
         self.on_row: Callable[[int, int], None] = _nobody_takes
         """Hears of each row, by its output, and when it is there."""
+
+    def own(self, own_bytes: Mapping[int, Sequence[int]]) -> None:
+        """So many bytes of each row of an output are no pads."""
+        self._own_bytes = {} if self._sends_padding else own_bytes
 
     def receive(self, output: int, row: Bytes, sender: str, instant: bool = False) -> Work:
         """Carry one row of output number ``output`` over the link for the outfeed ``sender``, in no time if that is
@@ -156,14 +172,17 @@ class HostOutfeed:
         self.unit.spend("idle")
         self.unit.instruction = sender
         there = self._clock.cycle
+        rows = self.received.setdefault(output, [])
+        own_bytes = self._own_bytes.get(output, ())
+        link_bytes = own_bytes[len(rows)] if len(rows) < len(own_bytes) else row.shape[1]
         if not instant:
-            end, through = self._link.carry(there, row.shape[1])
+            end, through = self._link.carry(there, link_bytes)
             yield self._clock.timeout(end - there)
             there = through + self._latency_cycles
-        self.unit.spend(BUSY, moved_bytes=row.shape[1])
+        self.unit.spend(BUSY, moved_bytes=link_bytes)
         self.arrivals[output] = there
         self.on_row(output, there)
-        self.received.setdefault(output, []).append(row)
+        rows.append(row)
 
     @property
     def last_arrival(self) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 import simpy
 
@@ -44,7 +44,15 @@ class MadeRow:
     number: int
 
 
-HostRow: TypeAlias = Bytes | MadeRow
+Content: TypeAlias = Bytes | MadeRow
+"""A row, (samples, row bytes), or one that is yet to be made."""
+
+
+class HostRow(NamedTuple):
+    """A row of the host's, and how many bytes of it the link carries."""
+
+    data: Content
+    link_bytes: int
 
 
 @dataclass(frozen=True)
@@ -55,7 +63,7 @@ class Sending:
 
     label: str
     size_bytes: int = 0
-    row: HostRow | None = None
+    row: Content | None = None
     pause_cycles: int = 0
 
 
@@ -89,8 +97,7 @@ def sendings(
         for op in request:
             if isinstance(op, Infeed) and takes_from_host(op, topology):
                 yield from _rows_for(op, left, topology, data_memory)
-    row_bytes = topology.wide_memory.row_bytes
-    yield from (Sending("", row_bytes, row) for row in left)  # of which nobody says what takes them
+    yield from (Sending("", row.link_bytes, row.data) for row in left)  # of which nobody says what takes them
 
 
 def _requests(instructions: Sequence[Instruction], begins: Collection[str]) -> Iterator[Sequence[Instruction]]:
@@ -111,4 +118,4 @@ def _rows_for(op: Infeed, left: Iterator[HostRow], topology: Topology, data_memo
             data_memory.check(start, start + row_bytes)
             yield Sending(op.label, row_bytes, data_memory.bytes[:, start : start + row_bytes])
         elif (row := next(left, None)) is not None:
-            yield Sending(op.label, row_bytes, row)
+            yield Sending(op.label, row.link_bytes, row.data)
