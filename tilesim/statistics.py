@@ -179,9 +179,9 @@ class HostStepStatistics(TypedDict):
     kind: str
     """Its operator."""
     from_chip_bytes: Count
-    """Bytes of whole rows that left the chip for it, and for no step before it."""
+    """Bytes that left the chip for it, and for no step before it."""
     to_chip_bytes: Count
-    """Bytes of whole rows that it made for the chip."""
+    """Bytes that it made for the chip."""
     bytes: Count
     """Bytes of the tensors that it read and made, constants included."""
     start_cycle: Count

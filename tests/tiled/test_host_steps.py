@@ -115,6 +115,20 @@ def spans_of(run: Run) -> dict[tuple[str, str], list[tuple[int, str]]]:
     return found
 
 
+def test_a_link_without_pads_carries_none_of_them() -> None:
+    network, inputs = hosted("middle")
+    runs = {}
+    for pads in (True, False):
+        chip = tilesim.load_topology("edge-2x2", {"host.sends_padding": pads, "host.bytes_per_cycle": 1})
+        program = tilesim.compile(network, chip)
+        runs[pads] = run = tilesim.simulate(program, inputs)
+        must_be_golden(network, run, inputs)
+        assert tilesim.verify(program, inputs).agree
+    steps = runs[False].statistics["host_steps"]
+    assert [(step["from_chip_bytes"], step["to_chip_bytes"]) for step in steps] == [(800, 200), (400, 0), (0, 200)]
+    assert runs[False].cycles < runs[True].cycles
+
+
 @pytest.mark.parametrize("rate", [0, 200_000_000])
 def test_the_processor_accounts_for_every_cycle(rate: int) -> None:
     network, inputs = hosted("tail")

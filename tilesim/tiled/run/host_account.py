@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from tilesim.statistics import HostStepStatistics
-from tilesim.tiled.isa.model.program import Program, awaited_by_step
+from tilesim.tiled.isa.model.program import HostTensor, Program, awaited_by_step
 from tilesim.tiled.units.chip import Chip
 
 
@@ -13,7 +13,6 @@ def host_steps(program: Program, chip: Chip, start: int) -> Iterator[HostStepSta
     """Each step of the host that has begun, in cycles from the ``start`` of the run. What several steps read is counted
     with the first of them.
     """
-    row_bytes = program.topology.wide_memory.row_bytes
     began = chip.host_processor.began if chip.host_processor else {}
     come: set[int] = set()
     for step, awaited in awaited_by_step(program):
@@ -25,9 +24,17 @@ def host_steps(program: Program, chip: Chip, start: int) -> Iterator[HostStepSta
             "layer": step.layer,
             "name": layer.name,
             "kind": layer.kind,
-            "from_chip_bytes": sum(program.leaving[number].rows for number in first) * row_bytes,
-            "to_chip_bytes": sum(given.rows for given in program.given if given.index == step.makes) * row_bytes,
+            "from_chip_bytes": sum(_link_bytes(program, program.leaving[number]) for number in first),
+            "to_chip_bytes": sum(_link_bytes(program, given) for given in program.given if given.index == step.makes),
             "bytes": step.bytes,
             "start_cycle": began[step.label] - start,
             "cycles": program.topology.step_cycles(step.bytes),
         }
+
+
+def _link_bytes(program: Program, tensor: HostTensor) -> int:
+    """What of a tensor crosses the link."""
+    row_bytes = program.topology.wide_memory.row_bytes
+    if program.topology.host.sends_padding:
+        return tensor.rows * row_bytes
+    return sum(tensor.own_bytes(row_bytes))

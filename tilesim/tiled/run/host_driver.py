@@ -16,7 +16,7 @@ from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
 from tilesim.tiled.units.host.host import HostOutfeed
 from tilesim.tiled.units.host.processor import HostTask
-from tilesim.tiled.units.host.sendings import HostRow, MadeRow, MadeRows
+from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
 
 Array = NDArray[Any]
 
@@ -42,7 +42,7 @@ class HostSide:
         self.rows = [row for tensor in program.sent for row in self._rows_of(tensor, arrays)]
         self._received: set[int] = set()
 
-    def _rows_of(self, tensor: HostTensor, arrays: Iterator[Array]) -> Iterator[HostRow]:
+    def _rows_of(self, tensor: HostTensor, arrays: Iterator[Array]) -> Iterator[Content]:
         if isinstance(tensor, GivenTensor):
             made = self._made[tensor.index]
             return (MadeRow(made, number) for number in range(tensor.rows))

@@ -43,7 +43,7 @@ from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.host.sendings import HostRow
+from tilesim.tiled.units.host.sendings import Content
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 Array = NDArray[Any]
@@ -201,7 +201,7 @@ def _must_be_short(program: Program, cycles: int) -> None:
         )
 
 
-def run_sections(chip: Chip, program: Program, rows: Sequence[HostRow], held: Holds) -> tuple[int, range]:
+def run_sections(chip: Chip, program: Program, rows: Sequence[Content], held: Holds) -> tuple[int, range]:
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
     chip.expect(program.sent, program.leaving)

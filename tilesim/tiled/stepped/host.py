@@ -103,8 +103,8 @@ class HostInfeed(Thread):
         self._sent.extend(self._row("", row) for row in left)
 
     def _row(self, label: str, row: HostRow) -> _Sent:
-        """A row of the host's own."""
-        return _Sent(label, self.own_bytes.popleft() if self.own_bytes else self._topology.wide_memory.row_bytes, row)
+        row_bytes = self._topology.wide_memory.row_bytes
+        return _Sent(label, self.own_bytes.popleft() if self.own_bytes else row_bytes, row)
 
     def _request(self, instructions: tuple[Instruction, ...]) -> Iterator[_Sent]:
         host = self._topology.host

@@ -25,7 +25,7 @@ from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.host.processor import HostProcessor, HostTask
-from tilesim.tiled.units.host.sendings import PROGRAM, HostRow
+from tilesim.tiled.units.host.sendings import PROGRAM, Content
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
@@ -145,7 +145,7 @@ class Chip:
     def run(
         self,
         instructions: tuple[Instruction, ...],
-        host_rows: Sequence[HostRow],
+        host_rows: Sequence[Content],
         section: str = "run",
         holds: Holds = NO_HOLDS,
         begins: Collection[str] = (),

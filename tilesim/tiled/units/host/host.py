@@ -17,7 +17,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.link import HostLink
-from tilesim.tiled.units.host.sendings import HostRow, MadeRow, Sending, SentRow, rows_sent, sendings
+from tilesim.tiled.units.host.sendings import Content, HostRow, MadeRow, Sending, rows_sent, sendings
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 QUEUED_ROWS = 8
@@ -69,7 +69,7 @@ class HostInfeed:
 
     def start(
         self,
-        rows: Sequence[HostRow],
+        rows: Sequence[Content],
         instructions: Sequence[Instruction] = (),
         begins: Collection[str] = (),
         foresee: bool = False,
@@ -80,10 +80,10 @@ class HostInfeed:
         """
         self._foreseen = None
         link_bytes = chain(self._own_bytes, repeat(self._topology.wide_memory.row_bytes))
-        sent_rows = [SentRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
-        sent = sendings(sent_rows, instructions, begins, self._topology, self._data_memory)
+        host_rows = [HostRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
+        sent = sendings(host_rows, instructions, begins, self._topology, self._data_memory)
         foresee = foresee and not any(isinstance(row, MadeRow) for row in rows)
-        if foresee and rows_sent(sent_rows, instructions, self._topology) <= self.rows.depth:
+        if foresee and rows_sent(host_rows, instructions, self._topology) <= self.rows.depth:
             self._foreseen = deque(self._foresee(sent))
         else:
             self._clock.process(self._work(sent))

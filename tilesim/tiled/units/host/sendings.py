@@ -44,14 +44,14 @@ class MadeRow:
     number: int
 
 
-HostRow: TypeAlias = Bytes | MadeRow
-"""A row of the host's, (samples, row bytes), or one that it has yet to make."""
+Content: TypeAlias = Bytes | MadeRow
+"""A row, (samples, row bytes), or one that is yet to be made."""
 
 
-class SentRow(NamedTuple):
+class HostRow(NamedTuple):
     """A row of the host's, and how many bytes of it the link carries."""
 
-    data: HostRow
+    data: Content
     link_bytes: int
 
 
@@ -63,7 +63,7 @@ class Sending:
 
     label: str
     size_bytes: int = 0
-    row: HostRow | None = None
+    row: Content | None = None
     pause_cycles: int = 0
 
 
