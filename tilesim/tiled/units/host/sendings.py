@@ -72,14 +72,14 @@ def takes_from_host(op: Infeed, topology: Topology) -> bool:
     return op.source == "host" or (op.source == "data" and topology.host.sends_parameters)
 
 
-def rows_sent(rows: Sequence[SentRow], instructions: Iterable[Instruction], topology: Topology) -> int:
+def rows_sent(rows: Sequence[HostRow], instructions: Iterable[Instruction], topology: Topology) -> int:
     """How many rows :func:`sendings` has."""
     stored = (op.total_rows for op in instructions if isinstance(op, Infeed) and op.source == "data")
     return len(rows) + (sum(stored) if topology.host.sends_parameters else 0)
 
 
 def sendings(
-    rows: Iterable[SentRow],
+    rows: Iterable[HostRow],
     instructions: Sequence[Instruction],
     begins: Collection[str],
     topology: Topology,
@@ -110,7 +110,7 @@ def _requests(instructions: Sequence[Instruction], begins: Collection[str]) -> I
         yield instructions[start:]
 
 
-def _rows_for(op: Infeed, left: Iterator[SentRow], topology: Topology, data_memory: Memory) -> Iterator[Sending]:
+def _rows_for(op: Infeed, left: Iterator[HostRow], topology: Topology, data_memory: Memory) -> Iterator[Sending]:
     row_bytes = topology.wide_memory.row_bytes
     for number in range(op.total_rows):
         if op.source == "data":
