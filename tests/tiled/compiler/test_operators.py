@@ -9,10 +9,9 @@ from tilesim.network import operators as golden
 from tilesim.tiled.compiler.operators import ELSEWHERE, OPERATORS, traits_of
 from tilesim.tiled.compiler.traits import ReceptiveField
 
-
 HOST_STEPS = """
-    BatchMatmul Cast DepthToSpace DynamicQuantise Gather GatherNd IntegerConvolution IntegerMatmul Maximum Minimum Normalise
-    Part Prelu RealArithmetic ResizeBilinear ResizeLinear SpaceToDepth Stack StridedSlice Tile Transpose
+    BatchMatmul Cast DepthToSpace DynamicQuantise Gather GatherNd IntegerConvolution IntegerMatmul Maximum Minimum
+    Normalise Part Prelu RealArithmetic ResizeBilinear ResizeLinear SpaceToDepth Stack StridedSlice Tile Transpose
 """
 
 
