@@ -68,7 +68,7 @@ def test_the_script_writes_a_model_and_says_what_its_activations_make_of_int8(
     [
         ("1x1", {"narrow_memory.size_bytes": "4 KiB"}),
         ("2x2", {}),
-        ("3x5", {"wide_memory.size_bytes": "24 KiB"}),
+        ("3x5", {"wide_memory.size_bytes": "16 KiB"}),
         ("8x8", {}),
     ],
     ids=lambda value: value if isinstance(value, str) else "".join(value),
