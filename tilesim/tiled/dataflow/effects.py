@@ -10,9 +10,8 @@ from typing import Any
 import numpy as np
 
 from tilesim.sim.core.memory import Bytes, Memory, Places
-from tilesim.tiled.dataflow.cuts import Piece
+from tilesim.tiled.dataflow.cuts import Need, Piece
 from tilesim.tiled.dataflow.mesh import Meshes
-from tilesim.tiled.dataflow.order import Need
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Part, Stacks

@@ -10,9 +10,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from tilesim.tiled.dataflow.cuts import Piece
+from tilesim.tiled.dataflow.cuts import Need, Needs, Piece
 from tilesim.tiled.dataflow.meetings import Meetings
 
 MOST_WAITING = 48
@@ -23,25 +23,16 @@ class Refused(Exception):
     """What the dataflow can't carry out, in a sentence."""
 
 
-class Need(NamedTuple):
-    """Iterations of the instruction at ``place`` up to ``end`` on a tile, of which an effect takes what they send."""
-
-    place: int
-    tile: int
-    end: int
-
-
 Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
 """Carries iterations of an instruction out: its place, tiles, from which to which."""
 
 
 @dataclass(eq=False)
 class Effect:
-    """A piece of an instruction, with the tiles where it is through, and when; as a whole it is for so many tiles."""
+    """A piece of an instruction, with the tiles where it is through, and when."""
 
     place: int
     end: int
-    whole: int
     when: dict[int, int] = field(default_factory=dict)
     mask: int = 0
     behind: Effect | Need | None = None
@@ -55,28 +46,30 @@ class Effect:
 class Order:
     """Carries pieces out; ``needs`` says what a piece takes of what others send."""
 
-    def __init__(self, meetings: Meetings, needs: Callable[[Piece], Sequence[Need]], carry: Carry) -> None:
+    def __init__(self, meetings: Meetings, needs: Needs, carry: Carry) -> None:
         self._meetings, self._needs, self._carry = meetings, needs, carry
         self._waiting: dict[tuple[int, int], Effect] = {}
         self._whole: dict[tuple[int, int], Effect] = {}
         self._done: dict[int, dict[int, int]] = {}
+        self._left: Counter[tuple[int, int]] = Counter()
 
     def follow(self, pieces: Sequence[Piece]) -> None:
         """Carry out all pieces of a section."""
-        counts = Counter((piece.place, piece.end) for piece in pieces)
+        left = self._left = Counter((piece.place, piece.end) for piece in pieces)
         for number, (place, tile, end) in enumerate((piece.place, piece.tile, piece.end) for piece in pieces):
             key = place, end
             effect = self._waiting.get(key)
             if effect is None:
-                effect = self._waiting[key] = Effect(place, end, counts[key])
+                effect = self._waiting[key] = Effect(place, end)
             effect.add(tile, number)
-            if len(effect.when) == effect.whole:
+            if len(effect.when) == left[key]:
                 self._whole[key] = effect
                 self._settle()
                 if len(self._whole) > MOST_WAITING:
                     self._begin_somewhere()
         while self._waiting:
-            self._begin_somewhere()
+            if not self._begin_somewhere():
+                raise Refused("an instruction takes a part of what another one sends, on whose rest that one depends")
 
     def _settle(self) -> None:
         """Carry out what nobody is in the way of."""
@@ -88,14 +81,14 @@ class Order:
                     self._finish(effect, effect.mask)
                     moved = True
 
-    def _begin_somewhere(self) -> None:
-        """Carry out, wherever that can be, the effect that is the first on one of its tiles."""
-        first = min(self._waiting.values(), key=lambda effect: min(effect.when.values()))
-        free = first.mask & ~self._held(first)
-        if not free:
-            raise Refused("an instruction takes a part of what another one sends, on whose rest that one depends")
-        self._finish(first, free)
-        self._settle()
+    def _begin_somewhere(self) -> bool:
+        """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
+        for effect in sorted(self._waiting.values(), key=lambda effect: min(effect.when.values())):
+            if free := effect.mask & ~self._held(effect):
+                self._finish(effect, free)
+                self._settle()
+                return True
+        return False
 
     def _is_held(self, effect: Effect) -> bool:
         """Whether who is known to be in the way still is."""
@@ -128,17 +121,17 @@ class Order:
         done = self._done.setdefault(effect.place, {})
         tiles = [*_bits(mask)]
         for first in sorted({done.get(tile, 0) for tile in tiles}):
-            self._carry(effect.place, [tile for tile in tiles if done.get(tile, 0) == first], first, effect.end)
-        done.update(dict.fromkeys(tiles, effect.end))
+            if first < effect.end:
+                self._carry(effect.place, [tile for tile in tiles if done.get(tile, 0) == first], first, effect.end)
+        done.update((tile, max(effect.end, done.get(tile, 0))) for tile in tiles)
         effect.mask &= ~mask
-        effect.whole -= len(tiles)
         effect.behind = None
         for tile in tiles:
             del effect.when[tile]
+        self._left[effect.place, effect.end] -= len(tiles)
         if not effect.mask:
             self._whole.pop((effect.place, effect.end), None)
-            if not effect.whole:
-                del self._waiting[effect.place, effect.end]
+            del self._waiting[effect.place, effect.end]
 
 
 def _bits(mask: int) -> Iterator[int]:
