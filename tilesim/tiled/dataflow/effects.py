@@ -41,6 +41,7 @@ class Effects:
     ) -> None:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
+        self._needs: dict[Piece, Sequence[Need]] = {}
         self._verbs: dict[type, Callable[..., None]] = {
             TensorOp: self._compute,
             NarrowToWide: self._copy,
@@ -65,7 +66,11 @@ class Effects:
             assert isinstance(sender, MeshOut)
             took = self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
             return [Need(out, tile, ceil(piece.end * took / self._access_bytes(sender.memory)))]
-        return [*self._senders(piece)] if isinstance(op, RingConsume) else ()
+        if not isinstance(op, RingConsume):
+            return ()
+        if piece not in self._needs:
+            self._needs[piece] = tuple(self._senders(piece))
+        return self._needs[piece]
 
     def _senders(self, piece: Piece) -> Iterator[Need]:
         for taken in self._ring.taken(piece.place, piece.tile + 1, 0, piece.end):

@@ -41,7 +41,7 @@ class RingRows:
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
-        for node, op, first, transfer, row, count in deliveries.tolist():
+        for node, op, first, transfer, row, count in _merged(deliveries).tolist():
             self._taken.setdefault((op, node), []).append(Taken(first, transfer, row, count))
 
     def taken(self, place: int, node: int, first: int = 0, end: int = 1 << 62) -> tuple[Taken, ...]:
@@ -89,6 +89,20 @@ class RingRows:
             reply = classified(op, self.rows(self.taken(place, self._topology.tiles + 1)))
             self._replies[place] = reply.reshape(len(reply), -1, self._row_bytes)
         return self._replies[place]
+
+
+def _merged(deliveries: Numbers) -> Numbers:
+    """Rows that follow one another, as one."""
+    log = deliveries[np.lexsort((deliveries[:, 2], deliveries[:, 0], deliveries[:, 1]))]
+    node, op, first, transfer, row, count = log.T
+    begins = np.ones(len(log), bool)
+    same = (node[1:] == node[:-1]) & (op[1:] == op[:-1]) & (transfer[1:] == transfer[:-1])
+    begins[1:] = ~(same & (first[1:] == (first + count)[:-1]) & (row[1:] == (row + count)[:-1]))
+    starts = np.flatnonzero(begins)
+    merged = log[starts]
+    if len(starts):
+        merged[:, 5] = np.add.reduceat(count, starts)
+    return merged
 
 
 def _within(taken: Sequence[Taken], first: int, end: int) -> Iterator[Taken]:
