@@ -42,12 +42,12 @@ class Places:
 
 
 class Memory:
-    """``size_bytes`` of storage for each sample of a run, zero at first.
+    """``size_bytes`` of storage for each sample of a run, zero at first, or the ``content`` that is given.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
 
-    ``content``: bytes that are there already. Units may be ``late`` (:mod:`tilesim.sim.late`): whoever comes across what they owe has it settled first. Only
+    Units may be ``late`` (:mod:`tilesim.sim.late`): whoever comes across what they owe has it settled first. Only
     ``content`` shows the bytes without that.
     """
 

@@ -56,5 +56,3 @@ def _output(program: Program, ring: RingRows, number: int) -> Bytes:
     places = [loads + k for k, op in enumerate(program.run) if isinstance(op, Outfeed) and op.output == number]
     rows = joined([ring.at_sink(place) for place in places])
     return rows.reshape(len(rows), -1)
-
-

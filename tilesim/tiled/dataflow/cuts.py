@@ -5,7 +5,7 @@ earlier, or later. Somebody who retires while it works may have waited for its f
 and not for others: then these are cut off, as far as the flag had counted. Where both may have waited for each other,
 both are cut wherever their flags rose.
 
-Whether one may have waited for another is judged by flags, and by what had retired when it began: rather once too often.
+Whether one may have waited for another is judged by flags, and by what had retired when it began: rather too often.
 """
 
 from __future__ import annotations

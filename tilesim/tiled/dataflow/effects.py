@@ -76,7 +76,7 @@ class Effects:
         for taken in self._ring.taken(piece.place, piece.tile + 1, 0, piece.end):
             sender = self._ring.sender(taken.transfer)
             if sender is not None:
-                yield Need(*sender, taken.row + taken.count)
+                yield Need(*sender, taken.row + taken.rows)
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded = self._decoder.tensorop(op, self._stacks.alike)
@@ -95,10 +95,8 @@ class Effects:
         left = np.arange(len(part.tiles))
         while len(left):
             head = left[0] * samples
-            same = np.ones(len(wide), bool)
-            for span in spans:
-                same &= (span == span[head]).all(axis=1)
-            together = left[same.reshape(-1, samples).all(axis=1)[left]]
+            same = np.all([(span == span[head]).all(axis=1) for span in spans], axis=0).reshape(-1, samples)
+            together = left[np.all(same, axis=1)[left]]
             if len(together) == len(part.tiles):
                 yield part
                 return

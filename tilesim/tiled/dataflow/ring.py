@@ -21,7 +21,7 @@ class Taken(NamedTuple):
     first: int
     transfer: int
     row: int
-    count: int
+    rows: int
 
 
 class RingRows:
@@ -55,7 +55,7 @@ class RingRows:
 
     def rows(self, taken: Sequence[Taken]) -> Bytes:
         """All of them, one after the other."""
-        return joined([self._rows(each.transfer, each.row, each.row + each.count) for each in taken])
+        return joined([self._rows(each.transfer, each.row, each.row + each.rows) for each in taken])
 
     def at_sink(self, place: int) -> Bytes:
         """What reaches the ring's sink for an instruction."""
@@ -65,7 +65,8 @@ class RingRows:
         place, moved, tile = self._transfers[transfer]
         op = self._ops[place]
         if isinstance(op, RingProduce):
-            return self._sent.of(place, [tile])[0][:, first:end]
+            sent: Bytes = self._sent.of(place, [tile])[0]
+            return sent[:, first:end]
         if isinstance(op, Classify):
             return self._reply(place, op)[:, first:end]
         assert isinstance(op, Infeed)
@@ -107,7 +108,7 @@ def _merged(deliveries: Numbers) -> Numbers:
 
 def _within(taken: Sequence[Taken], first: int, end: int) -> Iterator[Taken]:
     for each in taken:
-        low, high = max(each.first, first), min(each.first + each.count, end)
+        low, high = max(each.first, first), min(each.first + each.rows, end)
         if low < high:
             yield Taken(low, each.transfer, each.row + low - each.first, high - low)
 

@@ -27,7 +27,9 @@ class Sent:
             shape = len(self._rows[place]), self._samples, count, data.shape[-1]
             self._data[place] = np.zeros(shape, np.uint8)
         numbers = [self._rows[place][tile] for tile in tiles]
-        self._data[place][numbers, :, first : first + data.shape[1]] = data.reshape(len(tiles), self._samples, *data.shape[1:])
+        self._data[place][numbers, :, first : first + data.shape[1]] = data.reshape(
+            len(tiles), self._samples, *data.shape[1:]
+        )
 
     def of(self, place: int, tiles: Sequence[int]) -> Bytes:
         """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]."""

@@ -7,8 +7,6 @@ from copy import copy
 from dataclasses import dataclass
 from itertools import pairwise
 
-from numpy.typing import NDArray
-
 from tilesim.sim.core.memory import Bytes, Memory, zeros
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.memories import TileMemories
@@ -54,7 +52,7 @@ class Stacks:
         memories.wide = self._memory(self.alike.wide, self.wide, tiles)
         return Part(tiles, memories, Results(memories, self.topology.tile.inputs_per_cycle))
 
-    def _memory(self, alike: Memory, whole: NDArray[Bytes], tiles: tuple[int, ...]) -> Memory:  # type: ignore[type-var]
+    def _memory(self, alike: Memory, whole: Bytes, tiles: tuple[int, ...]) -> Memory:
         step = tiles[1] - tiles[0] if len(tiles) > 1 else 1
         chosen = whole[tiles[0] : tiles[-1] + 1 : step]
         content = chosen[:, 0] if self.samples == 1 else chosen.reshape(-1, alike.size_bytes)

@@ -64,7 +64,9 @@ def tracks(topology: Topology) -> Iterator[str]:
     """The units of a chip, in its order."""
     yield from (f"chip.ring.link{node}" for node in range(topology.ring_links))
     yield from (f"chip.{name}" for name in ("host.infeed", "host.outfeed", "infeed", "outfeed"))
-    sides = [[side for side in Side if neighbour(topology.grid, tile, side) is not None] for tile in range(topology.tiles)]
+    sides = [
+        [side for side in Side if neighbour(topology.grid, tile, side) is not None] for tile in range(topology.tiles)
+    ]
     for tile, there in enumerate(sides):
         engines = [engine for engine in Engine if not engine.startswith("mesh_out")]
         yield from (f"chip.tile{tile}.{name}" for name in (engines[0], "mac_array", *engines[1:]))
@@ -212,5 +214,3 @@ def _shares(program: Program, timing: Timing) -> list[dict[int, LayerShare]]:
 def _spend(shares: list[dict[int, LayerShare]], spent: Numbers) -> None:
     for tile, row, cause in zip(*(axis.tolist() for axis in spent.nonzero()), strict=True):
         shares[tile][row - 1].spent[CAUSES[cause]] += int(spent[tile, row, cause])
-
-

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from tilesim.energy import Tally
@@ -28,7 +28,12 @@ from tilesim.tiled.topology import Topology
 
 
 def document(
-    program: Program, measured: Measured, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
+    program: Program,
+    measured: Measured,
+    load_cycles: int,
+    run: range,
+    trace: Trace | None,
+    raced: Sequence[Finding] = (),
 ) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``; what was ``raced`` for is among the
     findings, as :mod:`~tilesim.tiled.run.touched` tells.
@@ -56,7 +61,9 @@ def document(
         buses=buses,
         tallies=tallies(program, measured),
         bottleneck=whole(bottlenecks.values()),
-        layers=[_layer(program, measured, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)],
+        layers=[
+            _layer(program, measured, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)
+        ],
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
         streamed_bytes=_streamed_bytes(program),
