@@ -37,7 +37,8 @@ def tables_of(program: Program, decoder: Decoder | None = None) -> Tables:
     maker = RowMaker(program.topology, decoder)
     rows = [maker.row(op, first=not k) for section in _sections(program) for k, op in enumerate(section)]
     ops = np.array([[row.get(name, 0) for name in COLUMNS] for row in rows], np.int64).reshape(-1, len(COLUMNS))
-    chip = np.array([_chip(program, maker.bitmap_words)[name] for name in CHIP], np.int64)
+    of_chip = _chip(program, maker.bitmap_words)
+    chip = np.array([of_chip[name] for name in CHIP], np.int64)
     return Tables(ops, maker.pool(), maker.bitmaps(), chip)
 
 
