@@ -25,7 +25,7 @@ from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.isa.model.fields import Engine
 
 BEGAN, RETIRED, ROSE = range(len(EVENTS))
-OUT = [*Engine].index(Engine.MESH_OUT_NORTH)
+OUT = [k for k, engine in enumerate(Engine) if engine.startswith("mesh_out")]
 NOT_YET = 1 << 62
 HALF = 0.5
 """Just before."""
@@ -63,7 +63,7 @@ class Stay:
 def in_order(events: Numbers) -> Numbers:
     """A section's log of what tiles do. Of one cycle, whatever leaves over the mesh has left before it arrives."""
     of_tiles = events[(events[:, 1] >= 0) & (events[:, 3] < len(Engine))]
-    return of_tiles[np.lexsort((of_tiles[:, 3] < OUT, of_tiles[:, 0]))]
+    return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
 
 
 def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> list[Piece]:
