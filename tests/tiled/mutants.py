@@ -39,7 +39,7 @@ SHARED = ("tilesim.tiled.isa", "tilesim.tiled.topology")
 class Mutant:
     """A file, below the package's ``tiled`` folder, and a text in it that becomes another one.
 
-    ``records``: programs that have records tell.
+    ``records``: programs that have records tell. ``queues``: those of ring consumers that their chips have.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Mutant:
     new: str
     numbers: tuple[int, ...] = ()
     records: bool = False
+    queues: int = 1
 
     @property
     def path(self) -> Path:
@@ -124,9 +125,10 @@ def _is_anew(name: str, mutant: Mutant) -> bool:
     return name.startswith(("tilesim.tiled.", "tilesim.sim")) and not name.startswith(kept)
 
 
-def tells(number: int, records: bool = False) -> bool:
-    """Whether the models, as they are now, differ on a random program, or on one with records."""
-    program = with_records(random_program(number), number) if records else random_program(number)
+def tells(number: int, mutant: Mutant) -> bool:
+    """Whether the models, as they are now, differ on a random program of those that tell of a mutant."""
+    program = random_program(number, queues=mutant.queues)
+    program = with_records(program, number) if mutant.records else program
     inputs = inputs_of(program)
     event = verify.event_result(machine.Tiled(), program, inputs)
     return bool(verify.differences(event, machine.Tiled().step(program, inputs, trace=False)))
@@ -137,7 +139,7 @@ def _search(mutant: Mutant, numbers: range) -> Iterator[int]:
         for number in numbers:
             signal.alarm(PATIENCE_SECONDS)
             try:
-                if tells(number, mutant.records):
+                if tells(number, mutant):
                     yield number
             except (ProgramError, TimeoutError):
                 continue
@@ -167,8 +169,8 @@ MUTANTS = (
     Mutant(
         "injection before forwarding",
         "stepped/ring.py",
-        "kind = self._pass_on()",
-        "kind = IDLE if self.outgoing and self.credits else self._pass_on()",
+        "        self._pass_on()\n",
+        "        self.outgoing and self.credits or self._pass_on()\n",
         (56, 67, 72),
     ),
     Mutant(
@@ -252,8 +254,8 @@ MUTANTS = (
     Mutant(
         "infeed's turn",
         "stepped/infeed.py",
-        "while self.passed < op.turn:",
-        "while self.passed + 1 < op.turn:",
+        "while self.passed[self._stop.channel] < op.turn:",
+        "while self.passed[self._stop.channel] + 1 < op.turn:",
         (63, 123, 137),
     ),
     Mutant("host queue", "stepped/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 7", (5, 15, 62)),
@@ -353,13 +355,77 @@ MUTANTS = (
         "self._row = row",
         (16, 17, 34),
     ),
+    Mutant(
+        "channel B first (event)",
+        "units/ring/node_link.py",
+        "for each in self.stops:",
+        "for each in reversed(self.stops):",
+        (2, 6, 7),
+        queues=2,
+    ),
+    Mutant(
+        "both channels on a link",
+        "stepped/ring.py",
+        "if left and (self.link.kind == BUSY or not self.credits):",
+        "if left and not self.credits:",
+        (2, 14, 28),
+        queues=2,
+    ),
+    Mutant(
+        "commits of both channels at once",
+        "stepped/ring_consumer.py",
+        "if self._will_commit() and self._clashes(",
+        "if False and self._clashes(",
+        (2, 6, 31),
+        queues=2,
+    ),
+    Mutant(
+        "one commit with two ports (event)",
+        "units/ring/ring_commits.py",
+        "return self._shares and self._cycles",
+        "return self._cycles",
+        (84,),
+        queues=2,
+    ),
+    Mutant(
+        "tails of either channel",
+        "stepped/ring_producer.py",
+        "(Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B)",
+        "(Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_A)",
+        (13, 105, 107),
+        queues=2,
+    ),
+    Mutant(
+        "the infeed's tails of either channel (event)",
+        "units/host/infeed.py",
+        'Channel.B: "tails_b"',
+        'Channel.B: "tails"',
+        (41, 78, 111),
+        queues=2,
+    ),
+    Mutant(
+        "a credit of the other channel",
+        "stepped/chip.py",
+        "zip(ring, [ring[-1], *ring], strict=False)",
+        "zip(ring, [self.rings[0][-1], *self.rings[0]], strict=False)",
+        (0, 2, 5),
+        queues=2,
+    ),
+    Mutant(
+        "no stall of a link for channel B (event)",
+        "units/ring/node_link.py",
+        "self.poke(self.free - now)",
+        "pass",
+        (2, 7, 17),
+        queues=2,
+    ),
     Mutant("host queue (event)", "units/host/host.py", "QUEUED_ROWS = 8", "QUEUED_ROWS = 9", (5, 15, 62)),
     Mutant("row buffers (event)", "units/dma/copy_engine.py", "ROW_BUFFERS = 2", "ROW_BUFFERS = 3", (11, 25, 38)),
     Mutant(
         "priority of DMAs (event)",
         "units/memories.py",
         "return Slot(self.ports[port], rank)",
-        "return Slot(self.ports[port], rank ^ (rank in (10, 11)))",
+        "return Slot(self.ports[port], rank + (rank == 11) - (rank == 12))",
         (440, 547, 597),
     ),
     Mutant(

@@ -10,7 +10,7 @@ import pytest
 
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
-from tests.tiled.corpus.waits import CAN, undecided, waits
+from tests.tiled.corpus.waits import AT_ODDS, CAN_ON_BOTH, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
 from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
@@ -47,11 +47,11 @@ class Tally:
         return self.rings.count(TAKEN) / (self.rings.count(TAKEN) + self.rings.count(GIVEN_UP))
 
 
-def tally(numbers: Iterable[int], joins: Callable[[Program, int], Program] | None = None) -> Tally:
-    """``joins``: what becomes of each program, by its number, before it runs."""
+def tally(numbers: Iterable[int], joins: Callable[[Program, int], Program] | None = None, queues: int = 1) -> Tally:
+    """``joins``: what becomes of each program, by its number, before it runs. ``queues``: ring consumers a tile."""
     found = Tally()
     for number in numbers:
-        program = random_program(number)
+        program = random_program(number, queues=queues)
         program = joins(program, number) if joins else program
         inputs = inputs_of(program)
         try:
@@ -91,6 +91,26 @@ def test_a_few_random_programs_with_records_agree() -> None:
     assert {op.words for op in records} >= {1, 2}
 
 
+def test_a_few_random_programs_on_both_channels_agree() -> None:
+    found = tally(range(NUMBERS + 2 * FEW, NUMBERS + 3 * FEW), queues=2)
+    assert not found.different
+    assert found.programs > 0.8 * FEW
+    assert {reason for kind, reason in found.waited if kind == "tile.ring_consumer_b"} >= {"fifo", "flag"}
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("chunk", "chunks"), [(7, 20), *(pytest.param(chunk, 4, marks=pytest.mark.soak) for chunk in range(4))]
+)
+def test_thousands_of_random_programs_on_both_channels_agree(chunk: int, chunks: int) -> None:
+    found = tally(range(chunk, NUMBERS, chunks), queues=2)
+    assert not found.different
+    assert found.programs >= LEAST_PROGRAMS / chunks
+    assert len(found.ends) == 3, "some must collide, and some hang"
+    assert {*found.waited} - AT_ODDS == CAN_ON_BOTH
+    assert min(found.waited[pair] for pair in CAN_ON_BOTH) >= LEAST_OF_EACH / chunks
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("chunk", "chunks"), [(5, 20), *(pytest.param(chunk, 4, marks=pytest.mark.soak) for chunk in range(4))]
@@ -121,7 +141,7 @@ def test_thousands_of_random_programs_agree(chunk: int, chunks: int, monkeypatch
     assert found.ends[ENDED] > 0.9 * found.programs
     assert found.ends[COLLIDED], "some must collide"
     assert len(found.ends) > 2, "some must hang"
-    possible = {(kind, reason) for kind, reasons in CAN.items() for reason in reasons}
+    possible = {(kind, reason) for kind, reason in CAN_ON_BOTH if kind != "tile.ring_consumer_b"}
     assert {*found.waited} == possible
     rare = {pair: found.waited[pair] for pair in possible if found.waited[pair] < LEAST_OF_EACH / chunks}
     assert not rare

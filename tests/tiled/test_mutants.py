@@ -28,10 +28,10 @@ def test_a_mutant_is_caught(mutant: Mutant) -> None:
     plain = models()
     with at_large(mutant):
         assert models() != plain
-        told = next((number for number in mutant.numbers if tells(number, mutant.records)), None)
+        told = next((number for number in mutant.numbers if tells(number, mutant)), None)
     assert models() == plain
     assert told is not None
-    assert not tells(told, mutant.records)
+    assert not tells(told, mutant)
 
 
 def test_a_mutant_whose_code_has_changed_is_no_mutant() -> None:

@@ -27,11 +27,11 @@ CASES = [
 RING, MESH = "ring.width_bytes", "mesh.width_bytes"
 
 
-def disagreements(numbers: Iterable[int]) -> tuple[dict[int, str], Counter[str]]:
+def disagreements(numbers: Iterable[int], queues: int = 1) -> tuple[dict[int, str], Counter[str]]:
     """The programs on which the models differ, and how those of all ended."""
     different, ends = dict[int, str](), Counter[str]()
     for number in numbers:
-        program = narrow_program(number)
+        program = narrow_program(number, queues)
         try:
             event = event_result(Tiled(), program, inputs_of(program))
         except ProgramError:
@@ -46,6 +46,22 @@ def test_a_few_random_programs_agree() -> None:
     different, ends = disagreements(range(NUMBERS, NUMBERS + FEW))
     assert not different
     assert ends.total() > 0.8 * FEW
+
+
+def test_a_few_random_programs_on_both_channels_agree() -> None:
+    different, ends = disagreements(range(NUMBERS + FEW, NUMBERS + 2 * FEW), queues=2)
+    assert not different
+    assert ends.total() > 0.8 * FEW
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "chunk", [4, *(pytest.param(chunk, marks=pytest.mark.soak) for chunk in range(20) if chunk != 4)]
+)
+def test_thousands_of_random_programs_on_both_channels_agree(chunk: int) -> None:
+    different, ends = disagreements(range(chunk, NUMBERS, 20), queues=2)
+    assert not different
+    assert ends.total() > 0.8 * NUMBERS / 20
 
 
 @pytest.mark.slow

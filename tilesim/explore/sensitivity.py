@@ -24,7 +24,7 @@ from tilesim.machines.policies import CHOICES
 from tilesim.machines.topology import Key, Topology, keys
 from tilesim.network.graph import Network
 from tilesim.printable import short, unknown
-from tilesim.registry import can, machine_of
+from tilesim.registry import can
 
 NAMING = ("machine", "name", "description")
 """Keys that say nothing of how a chip works."""
@@ -142,8 +142,6 @@ def _stepped(base: Point, key: str, value: Value) -> Point:
 
 
 def _of_key(key: Key, chip: Topology) -> Factor:
-    if machine_of(chip).has_no_choice(key.key):
-        return Factor(*key[:3], (), "it can have one value only so far")
     if key.value == 0 and key.key.endswith("_per_second"):
         return Factor(*key[:3], (), "it is not given")
     if key.value == 0 and not isinstance(key.value, bool):

@@ -98,10 +98,6 @@ class Machine(ABC, Generic[T, P]):
         """Those of the ``run_time_keys`` that are such on this chip."""
         return self.run_time_keys
 
-    def has_no_choice(self, _key: str) -> bool:
-        """Whether a key of its topologies can have one value only so far."""
-        return False
-
 
 AnyMachine: TypeAlias = Machine[Any, Any]
 

@@ -19,6 +19,7 @@ ROLES = (
     Role("mac_array", "MAC arrays", apart=True),
     Role("tensor", "tensor controls"),
     Role("ring_consumer", "ring consumers"),
+    Role("ring_consumer_b", "ring consumers B"),
     Role("ring_producer", "ring producers", sends_on="ring", moves=True),
     Role("narrow_to_wide", "narrow to wide", moves=True),
     Role("wide_to_narrow", "wide to narrow", moves=True),
@@ -51,7 +52,7 @@ DEPENDENCES = Dependences(
         "infeed": ("controller",),
         "outfeed": ("controller",),
     },
-    taken_by={"ring.link#": ("tile#-1.ring_consumer",)},
+    taken_by={"ring.link#": ("tile#-1.ring_consumer", "tile#-1.ring_consumer_b")},
     freed_by={"instruction_bus.stop#": ("tile#.*", "classifier")},
     told_by={"tile#.tensor": ("tile#.mac_array",)},
 )

@@ -11,7 +11,7 @@ from math import prod
 from tilesim.machines.instructions import Explanation, Wait
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import operands
-from tilesim.tiled.isa.model.fields import Engine, Flag, Nest, Traversal, bits, node_name
+from tilesim.tiled.isa.model.fields import ON_B, ORDINALS, Channel, Engine, Flag, Nest, Traversal, bits, node_name
 from tilesim.tiled.isa.model.instructions import increments, raised_flag
 from tilesim.tiled.isa.model.issue import record_of
 from tilesim.tiled.isa.model.program import Program
@@ -106,7 +106,7 @@ class _Raised:
         elif isinstance(op, isa.ScalarFence):
             yield self._of_controller(place, op)
         elif isinstance(op, isa.Infeed) and op.turn:
-            yield Wait(f"{op.turn:,} transfers that pass the infeed's stop on the ring")
+            yield Wait(f"{op.turn:,} transfers that pass the infeed's stop on the ring{_channel_words(op)}")
 
     def _of_work(self, place: int, op: isa.Work) -> Iterator[Wait]:
         for wait in Effects(op, self._program.topology).waits:
@@ -150,10 +150,14 @@ def _watcher_words(wait: WatchedCounts) -> str:
     if watcher.loop and watcher.stride:
         step = "k" if watcher.stride == 1 else f"{watcher.stride:,} k"
         words += f" + {step} in round k of {watcher.loop}, {wait.last:,} at last"
-    return f"{words}: {TURN}" if watcher.flag is Flag.RING_PRODUCER_A else words
+    return f"{words}: {TURN}" if watcher.flag in ORDINALS.values() else words
 
 
 # ---- what an instruction does, in words
+
+
+def _channel_words(op: isa.RingConsume | isa.RingProduce | isa.Infeed) -> str:
+    return ON_B if op.channel is Channel.B else ""
 
 
 def tiles_words(tiles: Sequence[int]) -> str:
@@ -207,12 +211,12 @@ def _(op: isa.TensorOp, _topology: Topology) -> str:
 @words_of.register
 def _(op: isa.RingConsume, topology: Topology) -> str:
     kept = "" if op.filter is None else f", of which it keeps some bytes of {op.filter.rows:,} that come"
-    return f"takes from the ring into {_place(op, 'write', topology)}{kept}"
+    return f"takes from the ring{_channel_words(op)} into {_place(op, 'write', topology)}{kept}"
 
 
 @words_of.register
 def _(op: isa.RingProduce, topology: Topology) -> str:
-    return f"sends {_place(op, 'read', topology)} over the ring to {_nodes_words(op.to, topology)}"
+    return f"sends {_place(op, 'read', topology)} over the ring{_channel_words(op)} to {_nodes_words(op.to, topology)}"
 
 
 @words_of.register(isa.NarrowToWide)
@@ -258,7 +262,8 @@ def _(op: isa.Classify, _topology: Topology) -> str:
 def _(op: isa.Infeed, topology: Topology) -> str:
     source = f"data memory from {op.address:#x}" if op.source == "data" else f"the {op.source}"
     moves = f", in {op.transfers:,} transfers, each a stop further" if op.transfers > 1 else ""
-    return f"puts {op.total_rows:,} rows from {source} on the ring for {_nodes_words(op.to, topology)}{moves}"
+    nodes = _nodes_words(op.to, topology)
+    return f"puts {op.total_rows:,} rows from {source} on the ring{_channel_words(op)} for {nodes}{moves}"
 
 
 @words_of.register

@@ -21,7 +21,7 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.peak_bytes import peak_bytes
-from tilesim.tiled.topology import MODELLED, Topology
+from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
 if TYPE_CHECKING:
@@ -119,9 +119,6 @@ class Tiled(
         if not topology.host.sends_parameters:
             return RUN_TIME_KEYS
         return RUN_TIME_KEYS - {"clock_hz", "host.bytes_per_cycle", *LINK_RATES}  # rates at which parameters come
-
-    def has_no_choice(self, key: str) -> bool:
-        return key in MODELLED
 
     def check(self, programs: Sequence[Program], masters: str, say: Say) -> machine.Check:
         from tilesim.tiled.counterexamples import seen

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from tilesim.findings import Finding
 from tilesim.sim.trace.packets import Packets, read_packets
+from tilesim.tiled.isa.model.fields import ON_B
 from tilesim.tiled.rules.ring.readings import Reading
 
 SCHEMA = "tilesim.ring-trace/1"
@@ -158,9 +159,15 @@ class Judgement:
                 self.complete = False
                 break
             node = int(masters[other])
-            found += [Seen(begun, node, 0, first, other) for first in active if masters[first] != masters[other]]
+            others = (first for first in active if masters[first] != masters[other])
+            found += [Seen(begun, node, 0, first, other) for first in others if self._on_b[first] == self._on_b[other]]
             active.append(other)
         return found
+
+    @cached_property
+    def _on_b(self) -> Sequence[bool]:
+        """Whether each transfer is on channel B, which has nothing to do with channel A."""
+        return [self._packets.node_names[master].endswith(ON_B) for master in self._packets.masters.tolist()]
 
     def _mixed(self) -> Iterator[tuple[int, int, int]]:
         """The stretches of a stop's packets in which a transfer is under way there, but not alone: which one, and the

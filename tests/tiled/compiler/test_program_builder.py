@@ -9,7 +9,7 @@ from tilesim.tiled.compiler.partition import partition_network
 from tilesim.tiled.compiler.placement import place
 from tilesim.tiled.compiler.program_builder import SOURCE, Completion, ProgramBuilder
 from tilesim.tiled.compiler.tile_plan import plan_operators
-from tilesim.tiled.isa.model.fields import Engine, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import Channel, Engine, Flag, Loop, Nest, Reference, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, ScalarFence, TileFence
 
 
@@ -54,7 +54,7 @@ def test_a_master_waits_for_the_tail_of_the_last_transfer(builder: ProgramBuilde
     assert builder.turn(2) == ()
     builder.send(SOURCE, 0b1000)
     builder.send(1, 1 << 4)
-    assert builder.tails == {SOURCE: 1, 0: 1, 1: 2, 2: 2, 3: 2}
+    assert builder.tails == {(Channel.A, stop): tails for stop, tails in {SOURCE: 1, 0: 1, 1: 2, 2: 2, 3: 2}.items()}
     assert builder.turn(2) == (Watcher(Flag.RING_PRODUCER_A, 2),)
 
 

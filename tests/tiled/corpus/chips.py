@@ -53,7 +53,7 @@ LINKS: dict[str, tuple[Any, ...]] = {
 LINKED = 4
 
 
-def random_chip(random: Random) -> Topology:
+def random_chip(random: Random, queues: int = 1) -> Topology:
     """A chip of one to six tiles, any two of whose sizes, widths, depths, latencies and rules may meet."""
     tree: dict[str, Any] = {
         section: {key: random.choice(values) for key, values in keys.items()} for section, keys in CHOICES.items()
@@ -61,6 +61,7 @@ def random_chip(random: Random) -> Topology:
     link = Random(str(tree))  # of its own, so that programs stay as they are  # noqa: S311
     if not link.randrange(LINKED):
         tree["host"] |= {key: link.choice(values) for key, values in LINKS.items()}
+    tree["ring"]["consumer_queues"] = queues
     rows, columns = random.choice(GRIDS)
     lanes, inputs, word_bytes, row_bytes = random.choice(SHAPES)
     tree["tile"] |= {

@@ -12,9 +12,9 @@ WHOLE = 0.2
 """Share of the links that are as wide as what they carry."""
 
 
-def narrow_program(number: int) -> Program:
+def narrow_program(number: int, queues: int = 1) -> Program:
     """The program of that number; links of its chip are narrow, on which no program depends."""
-    program = random_program(number)
+    program = random_program(number, queues=queues)
     chip, random = program.topology, Random(f"narrow {number}")  # noqa: S311
     widths = {
         "ring.width_bytes": width(random, chip.wide_memory.row_bytes),

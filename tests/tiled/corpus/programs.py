@@ -17,6 +17,7 @@ from tests.tiled.corpus.tensors import parameters, tensorop
 from tilesim.tiled.isa.model.fields import Engine, Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction, WideToNarrow
 from tilesim.tiled.isa.model.program import DataSegment, Program
+from tilesim.tiled.isa.model.sheet import CONSUMERS
 
 LENGTHS = (2, 4, 6, 10)
 """Steps of a program, of one or a few instructions each."""
@@ -31,17 +32,20 @@ THEMES: dict[str, dict[str, int]] = {
 """How often each kind of step comes, by what programs are about."""
 UNRULY, LOADED, CRIPPLED = 0.15, 0.15, 0.03
 """Shares of programs: those that let masters meet, that load constants first, and that lack an instruction."""
+CROWDED = 0.15
+"""Share of steps, on chips with two channels, before which both bring rows to one tile."""
 LOADED_BYTES = 256
 """Constants that come to narrow memory."""
 
 
-def random_program(number: int, serial: bool = False) -> Program:
+def random_program(number: int, serial: bool = False, queues: int = 1) -> Program:
     """The program of that number; it may be one that :func:`tilesim.simulate` refuses, for want of some order.
 
-    In a ``serial`` one, each step begins when all before it are through.
+    In a ``serial`` one, each step begins when all before it are through. ``queues``: how many ring consumers the tiles
+    of its chip have, whose channels it uses.
     """
     random = Random(number)  # noqa: S311
-    chip, unruly = random_chip(random), random.random() < UNRULY and not serial
+    chip, unruly = random_chip(random, queues), random.random() < UNRULY and not serial
     sketch = Sketch(random, chip, unruly, Random(f"types {number}"))  # noqa: S311
     ring = Ring(sketch)
     loaded = sketch.maybe(LOADED)
@@ -89,6 +93,8 @@ def _step(sketch: Sketch, ring: Ring, theme: str) -> None:
         "fence": partial(_fence, sketch),
         "jam": partial(_jam, sketch, ring),
     }
+    if sketch.chip.ring.consumer_queues > 1 and sketch.maybe(CROWDED):
+        ring.crowd()
     names, weights = zip(*THEMES[theme].items(), strict=True)
     makers[sketch.random.choices(names, weights)[0]]()
 
@@ -112,18 +118,23 @@ def _load(sketch: Sketch, ring: Ring) -> None:
 
 def _fence(sketch: Sketch) -> None:
     """Of some engines of some tiles; sometimes the controller waits for it, sometimes flags begin anew."""
-    tiles, everything = sketch.some(range(sketch.tiles)), tuple(Engine)
+    tiles, everything = sketch.some(range(sketch.tiles)), _engines(sketch)
     idle = everything if sketch.maybe(0.4) else sketch.some(everything)
     sketch.fence(tiles, idle, sketch.random.randint(0, 2), reset=idle == everything and sketch.maybe(0.7))
     if sketch.maybe(0.5):
         sketch.scalar_fence(sketch.random.randint(0, sketch.fenced))
 
 
+def _engines(sketch: Sketch) -> tuple[Engine, ...]:
+    two = sketch.chip.ring.consumer_queues > 1
+    return tuple(engine for engine in Engine if two or engine is not Engine.RING_CONSUMER_B)
+
+
 def _jam(sketch: Sketch, ring: Ring) -> None:
     """Instructions for the last tile, behind a fence there that waits for rows: the instruction bus fills up."""
     last = sketch.tiles - 1
     ring.feed(last)
-    sketch.fence((last,), (Engine.RING_CONSUMER,), 0)
+    sketch.fence((last,), (CONSUMERS[ring.channel],), 0)
     for _ in range(sketch.random.randint(3, 8)):
         mesh_fill(sketch, (last,))
 

@@ -8,11 +8,21 @@ from tests.tiled.corpus.moves import bitmap, produced, rows_of, unit_bytes
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Buffer, Sketch
 from tilesim.arithmetic.classify import bytes_made
 from tilesim.arithmetic.requantise import float_bits
-from tilesim.tiled.isa.model.fields import ByteFilter, Engine, Flag, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.fields import ORDINALS, ByteFilter, Channel, Engine, Traversal, Watcher, channels_of
+from tilesim.tiled.isa.model.instructions import (
+    Classify,
+    Infeed,
+    Outfeed,
+    RingConsume,
+    RingProduce,
+    increments,
+    raised_flag,
+)
+from tilesim.tiled.isa.model.sheet import CONSUMERS
 
 MOST_ROWS = 4
 MOST_CHOSEN = 80
+MOST_CROWDED = 12
 SOFTMAX = (int(float_bits(0.1)[0]), int(float_bits(1 / 256)[0]), -128, -128, 127)
 
 
@@ -38,6 +48,7 @@ class Sent:
     section: int
     beyond: bool
     """Whether the classifier or the sink take it."""
+    channel: Channel
 
 
 @dataclass
@@ -48,6 +59,8 @@ class Ring:
     sent: list[Sent] = field(default_factory=list)
     loose: list[Sent] = field(default_factory=list)
     section: int = 0
+    channel: Channel = Channel.A
+    """That of what is being sent."""
 
     @property
     def nodes(self) -> int:
@@ -62,12 +75,14 @@ class Ring:
         return self.sketch.tiles + 1
 
     def beyond(self) -> None:
-        """Rows from somewhere to the classifier or the sink."""
+        """Rows from somewhere to the classifier or the sink, to which channel B doesn't go."""
+        self.channel = Channel.A
         self.sketch.random.choice((self._classified, self._classified, self._to_sink))(self._master())
 
     def feed(self, taker: int | None = None) -> None:
         """Many rows from the infeed to a tile, or to ``taker``, in one or more instructions."""
         random = self.sketch.random
+        self._choose()
         taker = random.randrange(self.sketch.tiles) if taker is None else taker
         for _ in range(random.choice((1, 1, 2, 4))):
             self._to_tiles(0, (taker,), random.choice((1, 2, 10)))
@@ -78,6 +93,7 @@ class Ring:
         if len(tiles) < 2 or sketch.chip.ring.queue == "shared":  # where takers would be in the way of masters
             return
         self.barrier()
+        self._choose()
         ways = [tuple(sketch.random.sample(tiles, 2)) for _ in range(sketch.random.randint(4, 16))]
         sources = [sketch.source("wide", sketch.row, (tile,)) for tile, _ in ways]
         takers = [taker for _, taker in ways]
@@ -87,18 +103,43 @@ class Ring:
             self._note(tile + 1, taker + 1, (taker,))
             self._produce(tile, 1 << taker, source, rows_of(at, 1, sketch.row), 0)
 
+    def _choose(self) -> None:
+        """Mostly another channel than before, so that one has rows to wait for the other's."""
+        if self.sketch.chip.ring.consumer_queues > 1 and self.sketch.maybe(0.6):
+            self.channel = Channel.B if self.channel is Channel.A else Channel.A
+
+    @property
+    def _here(self) -> list[Sent]:
+        """What is loose on this channel."""
+        return [sent for sent in self.loose if sent.channel is self.channel]
+
+    def crowd(self) -> None:
+        """Rows on both channels for one tile at once, of which those of one channel wait there until some of the other
+        have come.
+        """
+        sketch, random = self.sketch, self.sketch.random
+        taker, channels = random.randrange(sketch.tiles), random.sample(list(Channel), 2)
+        self.barrier()
+        nodes = [node for node in range(sketch.tiles + 1) if node != taker + 1]
+        masters = [random.choice(nodes) for _ in channels]
+        rows = [random.randint(2, MOST_CROWDED) for _ in channels]
+        wait: tuple[Watcher, ...] = ()
+        for self.channel, count in zip(channels, rows, strict=True):
+            wait = self._post_consumer((taker,), count, wait=wait)
+        for self.channel, master, count in zip(channels, masters, rows, strict=True):
+            self._note(master, taker + 1, (taker,))
+            self._send(master, 1 << taker, count, 0)
+
     def _master(self) -> int:
         tiles = [tile + 1 for tile in range(self.sketch.tiles)]
-        if (
-            self.loose
-            and all(0 in self._occupied(sent.master, sent.last) for sent in self.loose)
-            and self.sketch.maybe(0.8)
-        ):
+        here = self._here
+        if here and all(0 in self._occupied(sent.master, sent.last) for sent in here) and self.sketch.maybe(0.8):
             return 0  # which has seen them all
         return self.sketch.random.choice((0, *tiles, *tiles))
 
     def transfer(self) -> None:
         """Rows from somewhere to some tiles."""
+        self._choose()
         random, tiles, master = self.sketch.random, range(self.sketch.tiles), self._master()
         others = [tile for tile in tiles if tile + 1 != master]
         if not others:
@@ -112,6 +153,7 @@ class Ring:
 
     def load(self) -> None:
         """Constants for all tiles, from data memory."""
+        self.channel = Channel.A
         tiles, sketch = tuple(range(self.sketch.tiles)), self.sketch
         write = rows_of(sketch.first_row, CONSTANT_ROWS, sketch.row)
         sketch.post(RingConsume(tiles=bitmap(tiles), write=write, produce="o"))
@@ -123,7 +165,7 @@ class Ring:
         takers = sorted({tile for sent in self.loose for tile in sent.takers})
         sketch = self.sketch
         if takers:
-            sketch.fence(takers, (Engine.RING_CONSUMER,), 1)
+            sketch.fence(takers, tuple(CONSUMERS[channel] for channel in channels_of(sketch.chip)), 1)
         beyond = any(sent.beyond for sent in self.loose)
         if takers or beyond:
             sketch.scalar_fence(sketch.fenced, ("outfeed",) if beyond else ())
@@ -151,7 +193,10 @@ class Ring:
             for _ in range(counts[tile]):
                 self._post_consumer((tile,), rows)
 
-    def _post_consumer(self, tiles: tuple[int, ...], rows: int, whole: bool = False) -> None:
+    def _post_consumer(
+        self, tiles: tuple[int, ...], rows: int, whole: bool = False, wait: tuple[Watcher, ...] = ()
+    ) -> tuple[Watcher, ...]:
+        """What may wait until it has taken some of its rows."""
         sketch, kept = self.sketch, None
         written = rows
         if sketch.chip.ring.byte_filter and not whole and sketch.maybe(0.5):
@@ -160,12 +205,20 @@ class Ring:
             if not written:
                 kept, written = None, rows
         base, produce = sketch.place("wide", written * sketch.row), produced(sketch)
-        wait = sketch.idle_watch(tiles[0]) if len(tiles) == 1 else ()
+        wait = wait or (sketch.idle_watch(tiles[0]) if len(tiles) == 1 else ())
         op = RingConsume(
-            tiles=bitmap(tiles), write=rows_of(base, written, sketch.row), filter=kept, wait=wait, produce=produce
+            tiles=bitmap(tiles),
+            write=rows_of(base, written, sketch.row),
+            filter=kept,
+            channel=self.channel,
+            wait=wait,
+            produce=produce,
         )
         size = written * sketch.row
+        flag = raised_flag(op)
+        before = sketch.counts.get((tiles[0], flag), 0) - sketch.strict
         sketch.post(op, Buffer("wide", base, size, tiles, unit_bytes=unit_bytes(produce, sketch.row)))
+        return (Watcher(flag, before + 1 + increments(op) // 2),) if produce else ()
 
     def _filter(self, rows: int) -> ByteFilter:
         random, row = self.sketch.random, self.sketch.row
@@ -183,8 +236,8 @@ class Ring:
         sketch = self.sketch
         wait = sketch.watch(source, "r", sketch.row)
         if turn:
-            wait = (*wait, Watcher(Flag.RING_PRODUCER_A, turn - sketch.strict))
-        op = RingProduce(tiles=1 << tile, read=read, to=to, wait=wait, produce=produced(sketch))
+            wait = (*wait, Watcher(ORDINALS[self.channel], turn - sketch.strict))
+        op = RingProduce(tiles=1 << tile, read=read, to=to, channel=self.channel, wait=wait, produce=produced(sketch))
         sketch.post(op)
 
     def _infeed(self, to: int, rows: int, turn: int, times: int) -> None:
@@ -193,7 +246,9 @@ class Ring:
         room = sketch.chip.data_memory.size_bytes // sketch.row - total
         address = sketch.random.randint(0, min(room, 30)) * sketch.row if source == "data" else 0
         sketch.host_rows += total if source == "host" else 0
-        sketch.emit(Infeed(source=source, rows=rows, address=address, to=to, transfers=times, turn=turn))
+        sketch.emit(
+            Infeed(source=source, rows=rows, address=address, to=to, transfers=times, channel=self.channel, turn=turn)
+        )
 
     def _to_sink(self, master: int) -> None:
         """To the host, or back to the infeed, which forwards them to a tile."""
@@ -204,11 +259,15 @@ class Ring:
         turn = self._turn(master, self.sink + 1, (), beyond=True)
         if forwards:
             taker = sketch.random.randrange(max(1, master - 1)) if master else sketch.random.randrange(sketch.tiles)
+            self._choose()
             self._post_consumer((taker,), rows)
+            forwarding, self.channel = self.channel, Channel.A
             if master == 0:  # whose own rows must go first
                 self._send(master, 1 << self.sink, rows, turn)
-            sketch.emit(Infeed(source="ring", rows=rows, to=1 << taker))
+            self.channel = forwarding
+            sketch.emit(Infeed(source="ring", rows=rows, to=1 << taker, channel=forwarding))
             self._note(0, taker + 1, (taker,))
+            self.channel = Channel.A
         else:
             self._outfeed(rows)
         self._note(master, self.sink + 1, (), beyond=True)
@@ -248,7 +307,7 @@ class Ring:
         return max((tile + 1 for tile in takers), key=lambda node: (node - master) % self.nodes)
 
     def _note(self, master: int, last: int, takers: tuple[int, ...], beyond: bool = False) -> None:
-        sent = Sent(master, last, takers, self.section, beyond)
+        sent = Sent(master, last, takers, self.section, beyond, self.channel)
         self.sent.append(sent)
         self.loose.append(sent)
 
@@ -260,14 +319,14 @@ class Ring:
             return 0
         last = last if beyond else self._last(master, list(takers))
         mine = self._occupied(master, last)
-        behind = [s for s in self.loose if s.master != master and (mine & self._occupied(s.master, s.last))]
+        behind = [s for s in self._here if s.master != master and (mine & self._occupied(s.master, s.last))]
         if not behind and self.sketch.maybe(0.8):
             return 0
-        sees = all(master in self._occupied(sent.master, sent.last) for sent in self.loose)
+        sees = all(master in self._occupied(sent.master, sent.last) for sent in self._here)
         if not sees or self.sketch.maybe(0.2):
             self.barrier()
             return 0
-        here = [s for s in self.sent if master in self._occupied(s.master, s.last)]
+        here = [s for s in self.sent if s.channel is self.channel and master in self._occupied(s.master, s.last)]
         return sum(master != 0 or s.section == self.section for s in here)
 
     def _occupied(self, master: int, last: int) -> set[int]:

@@ -13,6 +13,7 @@ CAN: dict[str, tuple[str, ...]] = {
     "tile.tensor": ("flag", "hazard", "port", "traversal", "work"),
     "tile.mac_array": ("fifo", "flag", "hazard", "port", "traversal", "work"),
     "tile.ring_consumer": ("fifo", "flag", "traversal"),
+    "tile.ring_consumer_b": ("fifo", "flag", "traversal"),
     "tile.ring_producer": ("credit", "flag", "port", "traversal"),
     "tile.narrow_to_wide": ("flag", "port", "traversal"),
     "tile.wide_to_narrow": ("flag", "port", "traversal"),
@@ -62,12 +63,18 @@ NEVER: dict[str, dict[tuple[str, ...], str]] = {
         ): "only infeed and controller take what the host sends, and the host always takes what it is sent",
     },
     "port": {
-        ("tile.ring_consumer",): "a ring commit goes before everybody else at the wide port",
+        ("tile.ring_consumer", "tile.ring_consumer_b"): (
+            "a ring commit goes before everybody else at the wide port; but for ``AT_ODDS``"
+        ),
         (*FEEDS, *ISSUE, *LINKS, *HOST): "it has no port of a tile's memories",
     },
     "credit": {
         ("tile.tensor", "tile.mac_array", *COPIES, "outfeed", *HOST): "it sends nothing over a link with credits",
-        ("tile.ring_consumer", "tile.mesh_in"): "it only takes; a place is what its sender waits for",
+        (
+            "tile.ring_consumer",
+            "tile.ring_consumer_b",
+            "tile.mesh_in",
+        ): "it only takes; a place is what its sender waits for",
     },
     "fifo": {
         ("tile.tensor", *COPIES): "its queue is full only while it writes, and so is busy, or waits for the port",
@@ -81,6 +88,12 @@ NEVER: dict[str, dict[tuple[str, ...], str]] = {
     },
 }
 """By reason and kinds of units."""
+
+
+CAN_ON_BOTH = {(kind, reason) for kind, reasons in CAN.items() for reason in reasons}
+"""All pairs that occur; those of ``tile.ring_consumer_b`` where a tile has two ring consumers."""
+AT_ODDS = {("tile.ring_consumer", "port"), ("tile.ring_consumer_b", "port")}
+"""What occurs there now and then, if both have a byte filter: each is to commit a row in a cycle of its own."""
 
 
 def kind_of(track: str) -> str:

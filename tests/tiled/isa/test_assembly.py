@@ -14,7 +14,7 @@ from tilesim.assembly.streams import WORD_BYTES, Writer
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.model import instructions
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import ORDINALS, Flag
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import FLAGS
@@ -105,9 +105,7 @@ def test_an_instruction_fills_whole_words_and_the_bus_has_room_for_it(models: Pa
 
 def test_flags_that_nothing_raised_are_left_out_of_what_an_older_fence_resets() -> None:
     """So is what an older file of bytes has of them, see :mod:`tests.test_saved_by_0_1`."""
-    [fence] = program(
-        "tile_fence tiles=0x1 reset=avdata,parameters,wide_to_scaling,ring_read_b,ring_write,ring_producer_b"
-    ).run
+    [fence] = program("tile_fence tiles=0x1 reset=avdata,parameters,wide_to_scaling,ring_write").run
     assert isinstance(fence, TileFence)
     assert fence.reset == (Flag.AVDATA, Flag.RING_WRITE)
 
@@ -118,4 +116,4 @@ def test_nobody_can_wait_for_a_flag_that_nothing_raises() -> None:
 
 
 def test_every_flag_is_raised_by_some_engine_or_by_what_passes_on_the_ring() -> None:
-    assert {*FLAGS.values(), Flag.PARTIAL_SUMS, Flag.RING_PRODUCER_A} == set(Flag)
+    assert {*FLAGS.values(), Flag.PARTIAL_SUMS, *ORDINALS.values()} == set(Flag)

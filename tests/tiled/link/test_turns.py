@@ -135,6 +135,30 @@ def test_who_counts_must_have_begun_before_the_first_tail_passes() -> None:
     assert labels(*joined) == ["start", "in", "started.fence", "started", "r", "out0", "out1"]
 
 
+def test_who_has_begun_on_one_channel_may_miss_a_tail_of_the_other() -> None:
+    """Rows on channel B for both tiles keep none on A behind them."""
+    lines = START, f"{BOTH.replace('in:', 'b:')} channel=b", ONE, FIRST, SECOND
+    one = program("\n".join(lines), ring__consumer_queues=2)
+    fenced = [op.label for op in with_start_fence(one.run, one.topology)]
+    assert fenced == ["start", "b", "in", "started.fence", "started", "out0", "out1"]
+
+
+def test_each_channel_has_its_own_turns() -> None:
+    """Before the second program, tile 0's stop has seen two tails on A, and on B the one that it has sent."""
+    lines = """in: infeed source=host rows=1 to=0x3
+in2: infeed source=host rows=1 to=0x3
+b0: ring_produce tiles=0x1 read=[r:1 @0x0] to=0x2 channel=b wait=ring_producer_a>=2
+b1: ring_produce tiles=0x2 read=[r:1 @0x0] to=0x1 channel=b wait=ring_producer_b>=1
+back: infeed source=data rows=1 to=0x1 channel=b turn=1"""
+    one = program(lines, ring__consumer_queues=2)
+    tails = TurnRewriter(one.topology)
+    assert written(tails, one) == [ASSEMBLY.write_instruction(op) for op in one.run]
+    _, _, b0, b1, back = written(tails, one)
+    assert "wait=ring_producer_a>=4,ring_producer_b>=3" in b0  # b1 comes round to it, and the infeed's last
+    assert "wait=ring_producer_b>=3" in b1
+    assert "turn=3" in back  # b1 and its own pass the infeed
+
+
 @pytest.mark.parametrize(
     "lines",
     [

@@ -12,7 +12,7 @@ from tilesim.budgets import LARGEST_YAML_BYTES
 from tilesim.cli.output import JsonOption, tell, tell_json
 from tilesim.errors import InputError
 from tilesim.files import read_text
-from tilesim.machines.topology import Key, Topology, keys, spelt
+from tilesim.machines.topology import Topology, keys, spelt
 from tilesim.printable import printable
 from tilesim.registry import MACHINES, machine_of
 from tilesim.shipped import located
@@ -42,7 +42,7 @@ def command(
         tell(*read_text(located(name, "topologies"), LARGEST_YAML_BYTES, InputError).splitlines())
         return
     if json_:
-        of_one = [_explained(key, chips[0])._asdict() for key in keys(chips[0])]
+        of_one = [key._asdict() for key in keys(chips[0])]
         tell_json(of_one if name else [chip.model_dump() for chip in chips])
         return
     from tilesim.report.terminal import show
@@ -79,11 +79,5 @@ def _keys_table(chip: Topology) -> Table:
     widest = LONGEST_VALUE if has_width() else None
     lines = table(*left("key"), *folded("value", most=widest), *folded("meaning"))
     for key in keys(chip):
-        lines.add_row(key.key, Text(printable(spelt(key))), Text(_explained(key, chip).meaning))
+        lines.add_row(key.key, Text(printable(spelt(key))), Text(key.meaning))
     return lines
-
-
-def _explained(key: Key, chip: Topology) -> Key:
-    """A key whose meaning also says if there is no choice yet."""
-    alone = machine_of(chip).has_no_choice(key.key)
-    return key._replace(meaning=f"{key.meaning}; only {spelt(key)} so far") if alone else key

@@ -25,7 +25,7 @@ from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.compiler.transfers import drain, feed, host_input, host_output
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import flags_of
 from tilesim.tiled.isa.model.instructions import TileFence, program_bytes
 from tilesim.tiled.isa.model.program import Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.link.turns import with_start_fence
@@ -76,7 +76,9 @@ def _token(programs: Sequence[Program]) -> int:
 def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> Program:
     network, plan = builder.plan.network, builder.plan
     stream = ParameterStream(builder, wide)
-    builder.first.append(TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=tuple(Flag), label="start"))
+    builder.first.append(
+        TileFence(tiles=(1 << builder.topology.tiles) - 1, reset=flags_of(builder.topology), label="start")
+    )
     if builder.mixed:
         stream.precede({piece.key for pieces in steps[:1] for own in pieces.values() for piece in own})
     _feed(builder, wide, 0)

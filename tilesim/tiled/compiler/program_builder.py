@@ -15,8 +15,9 @@ from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Engine, Flag, Traversal, Watcher, bits
+from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Engine, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.program import TensorPiece
+from tilesim.tiled.isa.model.sheet import CONSUMERS
 from tilesim.tiled.topology import Topology
 
 
@@ -86,8 +87,8 @@ class ProgramBuilder:
     ``users`` holds the engines that may still be at a map's bytes; ``steps`` whether a map's rows are made downwards
     (1) or upwards (-1); ``lines`` what comes of a map from where, line by line, ``reached`` how far the tensorops of
     each tile have waited for such; ``labels`` the last instruction of each tile that made some of a map; ``tails`` the
-    tails that have passed each tile's stop on the ring; ``staged`` what each tile waits for until a place for copies is
-    free.
+    tails that have passed each tile's stop on each channel of the ring, ``last`` the last transfer there; ``staged``
+    what each tile waits for until a place for copies is free.
     """
 
     topology: Topology
@@ -107,9 +108,9 @@ class ProgramBuilder:
     lines: dict[str, dict[int, list[LineArrivals]]] = field(default_factory=dict)
     pieces: list[TensorPiece] = field(default_factory=list)
     labels: dict[str, dict[int, str]] = field(default_factory=dict)
-    tails: Counter[int] = field(default_factory=Counter)
+    tails: Counter[tuple[Channel, int]] = field(default_factory=Counter)
     staged: dict[str, dict[int, tuple[Watcher, ...]]] = field(default_factory=dict)
-    last: LastTransfer | None = None
+    last: dict[Channel, LastTransfer | None] = field(default_factory=dict)
 
     @cached_property
     def weight_row_cycles(self) -> int:
@@ -212,50 +213,55 @@ class ProgramBuilder:
         made, arrived = self.completions[name][tile], self.arrived.get(name, {}).get(tile, {})
         return (self.counted(made.flag, made.count), *(self.counted(flag, a.full) for flag, a in arrived.items()))
 
-    def send(self, master: int, to: int) -> None:
-        """Remember a transfer over the ring, after all others so far."""
+    def send(self, master: int, to: int, channel: Channel = Channel.A) -> None:
+        """Remember a transfer over the ring, after all others so far on its channel."""
         nodes = self.topology.tiles + 3
         reach = max((stop - master) % nodes for stop in bits(to))
         seen = [stop for stop in range(SOURCE, self.topology.tiles) if (stop - master) % nodes <= reach]
-        self.tails.update(seen)
-        self.last = LastTransfer(master, to, frozenset(seen))
+        self.tails.update((channel, stop) for stop in seen)
+        self.last[channel] = LastTransfer(master, to, frozenset(seen))
 
     def infeed(self, op: isa.Infeed) -> None:
-        """Append an infeed, after all other transfers so far."""
+        """Append an infeed, after all other transfers so far on its channel."""
         self.rest.append(op)
         for transfer in range(op.transfers):
-            self.send(SOURCE, op.to << transfer)
+            self.send(SOURCE, op.to << transfer, op.channel)
 
-    def turn(self, master: int) -> tuple[Watcher, ...]:
-        """Waits of a tile for the tails of all transfers that pass its stop; a fence if the last one doesn't."""
-        self._order(master)
-        return self.passed(master)
+    def turn(self, master: int, channel: Channel = Channel.A) -> tuple[Watcher, ...]:
+        """Waits of a tile for the tails of all transfers that pass its stop on a channel; a fence if the last one
+        doesn't.
+        """
+        self._order(master, channel)
+        return self.passed(master, channel)
 
-    def passed(self, master: int) -> tuple[Watcher, ...]:
-        """Waits of a tile for the tails of all transfers that pass its stop."""
-        return (self.counted(Flag.RING_PRODUCER_A, self.tails[master]),) if self.tails[master] else ()
+    def passed(self, master: int, channel: Channel = Channel.A) -> tuple[Watcher, ...]:
+        """Waits of a tile for the tails of all transfers that pass its stop on a channel."""
+        tails = self.tails[channel, master]
+        return (self.counted(ORDINALS[channel], tails),) if tails else ()
 
     def fence_consumer(self, tile: int) -> None:
-        """Hold everything until a tile has got all rows that are on their way to it."""
+        """Hold everything until a tile has got all rows that are on their way to it on channel A."""
         self._hold(1 << tile, Engine.RING_CONSUMER)
 
-    def infeed_turn(self) -> int:
-        """The tails that the infeed has to wait for, if the last master was another one; 0 if none."""
-        if self.last is None or self.last.master == SOURCE:
+    def infeed_turn(self, channel: Channel = Channel.A) -> int:
+        """The tails on a channel that the infeed has to wait for, if the last master was another one; 0 if none."""
+        last = self.last.get(channel)
+        if last is None or last.master == SOURCE:
             return 0
-        self._order(SOURCE)
-        return self.tails[SOURCE]
+        self._order(SOURCE, channel)
+        return self.tails[channel, SOURCE]
 
-    def _order(self, master: int) -> None:
-        """Put a fence behind the last transfer if its tail does not pass a master's stop."""
-        if self.last is not None and master not in self.last.seen:
-            self._fence(self.last)
+    def _order(self, master: int, channel: Channel) -> None:
+        """Put a fence behind a channel's last transfer if its tail does not pass a master's stop."""
+        last = self.last.get(channel)
+        if last is not None and master not in last.seen:
+            self._fence(last, CONSUMERS[channel])
 
-    def _fence(self, last: LastTransfer) -> None:
+    def _fence(self, last: LastTransfer, consumer: Engine) -> None:
         """Hold everything until a transfer is over: its master has drained, or those that get its rows."""
         from_tile = last.master != SOURCE
         tiles = 1 << last.master if from_tile else last.to & ((1 << self.topology.tiles) - 1)
-        self._hold(tiles, Engine.RING_PRODUCER if from_tile else Engine.RING_CONSUMER)
+        self._hold(tiles, Engine.RING_PRODUCER if from_tile else consumer)
 
     def _hold(self, tiles: int, engine: Engine) -> None:
         number = len(self.rest)

@@ -22,7 +22,7 @@ from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.rows import receive, wide_rows
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.sums_cycles import halves_pay
-from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
+from tilesim.tiled.isa.model.fields import Channel, Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import RingConsume, RingProduce, TensorOp
 from tilesim.tiled.topology import Topology
 
@@ -200,19 +200,19 @@ class Reduction:
         turns = [builder.turn(half[0]) for half in parties.halves]  # both behind all that came before
         others = {half[-1]: self._receive(1, len(half) - 1) for half in parties.halves if half[1:]}
         builder.write(f"{self._name}.half.receive", others)
-        last = builder.last
+        last = builder.last.get(Channel.A)
         for tiles in zip_longest(*(half[:-1] for half in parties.halves)):
             for half, tile, first in zip(parties.halves, tiles, turns, strict=True):
                 if tile is not None:
                     turn = first if tile == half[0] else builder.passed(tile)
                     self._send(f"half.send{tile}", tile, 1 << half[-1], 0, turn)
-                    last = builder.last if half is parties.halves[0] else last
+                    last = builder.last[Channel.A] if half is parties.halves[0] else last
         arrivals = {tile: self._arrival(tile, parties.rows) for tile in others}
         self._issue("half", {tile: (self.pieces[tile][1], arrivals.get(tile, ())) for tile in parties.leaders})
         if self._rounds > 2:
             self._end_round()
         builder.fence_consumer(parties.leaders[1])
-        builder.last = last  # of the first half: the second is over
+        builder.last[Channel.A] = last  # of the first half: the second is over
 
     @property
     def _rounds(self) -> int:

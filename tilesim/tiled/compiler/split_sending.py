@@ -14,8 +14,9 @@ from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.wide_layout import KeptRun, WideLayout
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
+from tilesim.tiled.isa.model.fields import Channel, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import RingConsume, RingProduce
+from tilesim.tiled.isa.model.sheet import CONSUMERS, FLAGS
 
 
 class Arrivals(Protocol):
@@ -49,7 +50,9 @@ class Receiving:
 
 @dataclass(frozen=True)
 class SplitSending:
-    """The transfers of a set to the bytes from ``address`` on, which in each tile are ``free`` after some waits."""
+    """The transfers of a set, on a ``channel`` of the ring, to the bytes from ``address`` on, which in each tile are
+    ``free`` after some waits.
+    """
 
     builder: ProgramBuilder
     layout: WideLayout
@@ -57,6 +60,7 @@ class SplitSending:
     address: int
     free: Sequence[tuple[Watcher, ...]]
     label: str
+    channel: Channel
 
     def write(self, arrivals: Arrivals) -> None:
         """Append all instructions; a tile receives nothing that comes behind its own run before it has sent that."""
@@ -64,7 +68,9 @@ class SplitSending:
         receivings = self._receivings(sendings)
         begun: set[int] = set()
         for number, sending in enumerate(sendings):
-            turn = builder.turn(sending.master)  # may take a fence, which must not wait for what is received here
+            turn = builder.turn(
+                sending.master, self.channel
+            )  # may take a fence, which must not wait for what is received here
             receives = {
                 tile: self._receive(receiving, () if tile in begun else self.free[tile])
                 for tile, receiving in receivings[number].items()
@@ -73,7 +79,7 @@ class SplitSending:
             begun.update(receives)
             self._send(f"{self.label}.send{number}", sending, turn, arrivals)
         for tile in bits(self.layout.streams_to(self.key)):
-            arrivals.arrived[self.key, tile] = builder.count(tile, Flag.RING_READ_A)
+            arrivals.arrived[self.key, tile] = builder.count(tile, self._reads)
 
     def _sendings(self) -> Iterator[Sending]:
         """Each run to all, then those of home tiles that need the set back to them: from the one that has just got its
@@ -118,21 +124,34 @@ class SplitSending:
 
     def _receive(self, receiving: Receiving, wait: tuple[Watcher, ...]) -> RingConsume:
         write = self._rows(self.address + receiving.first * self._row_bytes, receiving.rows)
-        return RingConsume(tiles=0, write=write, wait=wait, produce="r", layer=self.key.layer)
+        return RingConsume(tiles=0, write=write, channel=self.channel, wait=wait, produce="r", layer=self.key.layer)
 
     def _send(self, label: str, sending: Sending, turn: tuple[Watcher, ...], arrivals: Arrivals) -> None:
         """What goes back is sent as soon as it is there, whole; then it may be overwritten."""
         builder, master, read = self.builder, sending.master, self._rows(sending.address, sending.rows)
-        there = (builder.count(master, Flag.RING_READ_A),) if sending.back else ()
+        there = (builder.count(master, self._reads),) if sending.back else ()
         produce = "r" if sending.back else None
-        op = RingProduce(tiles=0, read=read, to=sending.to, wait=(*there, *turn), produce=produce, layer=self.key.layer)
+        op = RingProduce(
+            tiles=0,
+            read=read,
+            to=sending.to,
+            channel=self.channel,
+            wait=(*there, *turn),
+            produce=produce,
+            layer=self.key.layer,
+        )
         builder.write(label, {master: op})
-        builder.send(master, sending.to)
+        builder.send(master, sending.to, self.channel)
         if sending.back:
             arrivals.passed_on.setdefault(self.key, {})[master] = (builder.count(master, Flag.RING_WRITE),)
 
     def _rows(self, address: int, rows: int) -> Traversal:
         return wide_rows(address, rows, self._row_bytes)
+
+    @property
+    def _reads(self) -> Flag:
+        """What counts the rows that a tile has got."""
+        return FLAGS[CONSUMERS[self.channel]]
 
     @property
     def _row_bytes(self) -> int:

@@ -16,8 +16,9 @@ from tilesim.tiled.compiler.program_builder import TENSOR_FLAGS, ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
 from tilesim.tiled.compiler.split_sending import SplitSending
 from tilesim.tiled.compiler.wide_layout import DataRange, StreamBuffer, WideLayout
-from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
+from tilesim.tiled.isa.model.fields import Channel, Traversal, Watcher, bits, channels_of
 from tilesim.tiled.isa.model.instructions import Infeed, RingConsume, RingProduce
+from tilesim.tiled.isa.model.sheet import CONSUMERS, FLAGS
 
 Frees = list[tuple[Watcher, ...]]
 """What each tile waits for."""
@@ -75,7 +76,8 @@ class ParameterStream:
     def _send(self, key: SetKey, buffer: StreamBuffer) -> None:
         label = f"stream{key.layer}.{key.chunk}"
         if key in self.layout.runs:
-            SplitSending(self.builder, self.layout, key, buffer.address, self.free(buffer), label).write(self)
+            free, channel = self.free(buffer), self.channel
+            SplitSending(self.builder, self.layout, key, buffer.address, free, label, channel).write(self)
         elif key in self.layout.over_mesh:
             MeshSending(self.builder, self.layout, key, buffer.address, self.free(buffer), label).write(self)
         else:
@@ -85,8 +87,8 @@ class ParameterStream:
         """From data memory, or from one home tile, at once to all who need it."""
         builder, tiles = self.builder, self.layout.streams_to(key)
         home = self.layout.decisions[key].tile
-        turn = builder.infeed_turn() if home is None else 0
-        wait = () if home is None else builder.turn(home)
+        turn = builder.infeed_turn(self.channel) if home is None else 0
+        wait = () if home is None else builder.turn(home, self.channel)
         rows = self._rows(buffer.address, self.layout.sets.rows_bytes(key))
         self._receive(label, key, self.free(buffer), rows, tiles)
         if home is None:
@@ -94,18 +96,19 @@ class ParameterStream:
                 builder.infeed(infeed)
         else:
             kept = self._rows(self.layout.stay[key], self.layout.sets.rows_bytes(key))
-            op = RingProduce(tiles=0, read=kept, to=tiles, wait=wait, layer=key.layer)
+            op = RingProduce(tiles=0, read=kept, to=tiles, channel=self.channel, wait=wait, layer=key.layer)
             builder.write(f"{label}.send", {home: op})
-            builder.send(home, tiles)
+            builder.send(home, tiles, self.channel)
 
     def _receive(self, label: str, key: SetKey, free: Frees, rows: Traversal, tiles: int) -> None:
         by_wait = {
-            wait: RingConsume(tiles=0, write=rows, wait=wait, produce="r", layer=key.layer) for wait in set(free)
+            wait: RingConsume(tiles=0, write=rows, channel=self.channel, wait=wait, produce="r", layer=key.layer)
+            for wait in set(free)
         }
         consumes = {tile: by_wait[free[tile]] for tile in bits(tiles)}
         self.builder.write(f"{label}.receive", consumes)
         for tile in consumes:
-            self.arrived[key, tile] = self.builder.count(tile, Flag.RING_READ_A)
+            self.arrived[key, tile] = self.builder.count(tile, FLAGS[CONSUMERS[self.channel]])
 
     def free(self, buffer: StreamBuffer) -> Frees:
         """What each tile waits for until the bytes of a buffer are free: until its last tensorop is done that used what
@@ -121,6 +124,11 @@ class ParameterStream:
             )
             for tile, by_flag in enumerate(counts)
         ]
+
+    @property
+    def channel(self) -> Channel:
+        """The ring's last one: of two it is B, so that activations, on A, don't queue there behind parameters."""
+        return channels_of(self.builder.topology)[-1]
 
     @property
     def _nothing(self) -> NDArray[np.int64]:
@@ -143,6 +151,7 @@ class ParameterStream:
                 address=first.address,
                 to=first.tiles,
                 transfers=len(run),
+                channel=self.channel,
                 turn=turn,
                 layer=key.layer,
                 label=f"{label}.send{number}",

@@ -138,7 +138,7 @@ def _tracks(topology: Topology) -> list[str]:
     tracks = []
     for tile in range(topology.tiles):
         there = [side for side in Side if neighbour(topology.grid, tile, side) is not None]
-        absent = {f"mesh_out_{side}" for side in Side if side not in there}
+        absent = {f"mesh_out_{side}" for side in Side if side not in there} | {Engine.RING_CONSUMER_B}
         tracks += ["" if engine in absent else f"chip.tile{tile}.{engine}" for engine in Engine]
         tracks += [f"chip.tile{tile}.mac_array"]
         tracks += [f"chip.mesh.tile{tile}.{side}" if side in there else "" for side in Side]

@@ -28,6 +28,8 @@ def _of_chip(program: Program) -> Iterator[str]:
         yield f"ring.no_consumer must be stall for the compiled engine, not {ring.no_consumer}"
     if ring.queue != "split":
         yield f"ring.queue must be split for the compiled engine, not {ring.queue}"
+    if ring.consumer_queues != 1:
+        yield f"ring.consumer_queues must be 1 for the compiled engine, not {ring.consumer_queues}"
     for key in HOST_KEYS:
         if value := getattr(host, key):
             yield f"host.{key} must be {str(type(value)()).lower()} for the compiled engine, not {str(value).lower()}"

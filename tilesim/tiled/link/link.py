@@ -13,10 +13,11 @@ from itertools import accumulate, takewhile
 
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Engine, Flag
+from tilesim.tiled.isa.model.fields import Engine, flags_of
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import DataSegment, HostTensor, Layer, Program, Region, Request
-from tilesim.tiled.link.turns import TURN, TurnRewriter, near_sink, with_start_fence
+from tilesim.tiled.link.turns import TURNS, TurnRewriter, near_sink, with_start_fence
+from tilesim.tiled.topology import Topology
 
 NO_TOKEN = 0
 """The token of a program that was not compiled together with others: nothing outlives its request."""
@@ -125,7 +126,7 @@ def _linked(
         labels = [f"{part.title}.{op.label or f'{part.section}[{k}]'}" for k, op in enumerate(ops)]
         shifted = [_relocated(replace(op, label=label), *at) for op, label in zip(ops, labels, strict=True)]
         if place:
-            shifted = [*_fenced(shifted, part, chip.tiles)]
+            shifted = [*_fenced(shifted, part, chip)]
         if replies and (near := near_sink(shifted, chip)) is not None:
             shifted.insert(near, ScalarFence(count=0, idle=("outfeed",), label=f"replies.{part.title}"))
             replies = False
@@ -145,11 +146,11 @@ def _relocated(op: Instruction, address: int, layer: int, output: int) -> Instru
     return op
 
 
-def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Iterator[Instruction]:
+def _fenced(ops: Sequence[Instruction], part: _LinkedSection, chip: Topology) -> Iterator[Instruction]:
     """``ops``, when all tiles are through with everything before, and count anew: a fence of all tiles that they begin
     with will do for that.
     """
-    everywhere, anew = (1 << tiles) - 1, tuple(flag for flag in Flag if flag != TURN)
+    everywhere, anew = (1 << chip.tiles) - 1, tuple(flag for flag in flags_of(chip) if flag not in TURNS)
     first = ops[0] if ops else None
     if (
         isinstance(first, TileFence)
@@ -160,7 +161,7 @@ def _fenced(ops: Sequence[Instruction], part: _LinkedSection, tiles: int) -> Ite
         ops = ops[1:]
     else:
         yield TileFence(tiles=everywhere, reset=anew, increment=1, label=f"fence.{part.title}")
-    yield ScalarFence(count=tiles, label=part.fence)
+    yield ScalarFence(count=chip.tiles, label=part.fence)
     yield from ops
 
 

@@ -10,13 +10,13 @@ from dataclasses import replace
 from itertools import islice
 
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.fields import Flag, Watcher, bits
+from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Flag, Watcher, bits
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, RingProduce, TileFence, Work
 from tilesim.tiled.isa.model.issue import begin_of
-from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer, sent_by
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop, sent_by
 from tilesim.tiled.topology import Topology
 
-TURN = Flag.RING_PRODUCER_A
+TURNS = frozenset(ORDINALS.values())
 
 
 class TurnRewriter:
@@ -65,35 +65,45 @@ class TurnRewriter:
         if isinstance(op, TileFence):
             rewritten = [self._fence(op)]
         elif isinstance(op, Infeed) and op.turn:
-            rewritten = [replace(op, turn=op.turn + self._before[SOURCE])]
-        elif isinstance(op, RingProduce) or (isinstance(op, Work) and any(w.flag == TURN for w in op.wait)):
+            rewritten = [replace(op, turn=op.turn + self._before[self._stop(op.channel)])]
+        elif isinstance(op, RingProduce) or (isinstance(op, Work) and any(w.flag in TURNS for w in op.wait)):
             rewritten = list(self._by_turn(op))
         self._count(op)
         return rewritten
 
     def _fence(self, op: TileFence) -> TileFence:
         """A fence before all transfers of a later program lets the count of tails be."""
-        if TURN not in op.reset:
+        if not TURNS.intersection(op.reset):
             return op
         if self._keeps:
-            return replace(op, reset=tuple(flag for flag in op.reset if flag != TURN))
-        for tile in bits(op.tiles):
-            self._passed[tile + 1] = self._before[tile + 1] = 0
+            return replace(op, reset=tuple(flag for flag in op.reset if flag not in TURNS))
+        for channel, flag in ORDINALS.items():
+            for tile in bits(op.tiles) if flag in op.reset else ():
+                stop = self._stop(channel, tile)
+                self._passed[stop] = self._before[stop] = 0
         return op
 
+    def _stop(self, channel: Channel, tile: int = -1) -> int:
+        """A tile's stop on a channel, or the infeed's."""
+        return first_stop(channel, self._topology.tiles) + tile + 1
+
     def _by_turn(self, op: Work) -> Iterator[Work]:
-        groups: dict[int, int] = {}
+        groups: dict[tuple[int, ...], int] = {}
         for tile in bits(op.tiles):
-            before = self._before[tile + 1]
+            before = tuple(self._before[self._stop(channel, tile)] for channel in ORDINALS)
             groups[before] = groups.get(before, 0) | 1 << tile
         for before, tiles in groups.items():
             label = op.label if len(groups) == 1 else f"{op.label}.t{bits(tiles)[0]}"
             yield replace(op, tiles=tiles, wait=self._waits(op, before), label=label)
 
-    def _waits(self, op: Work, before: int) -> tuple[Watcher, ...]:
-        waits = tuple(replace(w, expected=w.expected + before) if w.flag == TURN else w for w in op.wait)
-        if before and isinstance(op, RingProduce) and all(w.flag != TURN for w in op.wait):
-            waits = (*waits, Watcher(TURN, before - self._topology.tile.strict_compare))
+    def _waits(self, op: Work, before: tuple[int, ...]) -> tuple[Watcher, ...]:
+        """``before``: the tails of all programs before, of each channel."""
+        more = dict(zip(ORDINALS.values(), before, strict=True))
+        waits = tuple(replace(w, expected=w.expected + more.get(w.flag, 0)) for w in op.wait)
+        if isinstance(op, RingProduce):
+            turn = ORDINALS[op.channel]
+            if more[turn] and all(w.flag != turn for w in op.wait):
+                waits = (*waits, Watcher(turn, more[turn] - self._topology.tile.strict_compare))
         return waits
 
     def _count(self, op: Instruction) -> None:
@@ -124,32 +134,35 @@ def with_start_fence(ops: Sequence[Instruction], chip: Topology) -> tuple[Instru
     """``ops``, with a wait for tiles to have begun in front of the first transfer whose tail they may otherwise miss.
 
     A tile has begun that sends or takes rows, whose instructions wait behind its fence, and stays so for all that
-    follows, as transfers go one after the other. Only tiles count that wait for a turn.
+    follows on that channel, where transfers go one after the other. Only tiles count that wait for a turn there.
     """
-    counting = _counting(ops)
-    begun = fenced = 0
+    counting = {channel: _counting(ops, turn) for channel, turn in ORDINALS.items()}
+    begun = dict.fromkeys(Channel, 0)
+    fenced = 0
     before = []
     for place, op in enumerate(ops):
-        before.append(begun)
+        before.append(begun.copy())
         if isinstance(op, TileFence) and op.increment:
             fenced |= op.tiles
         elif isinstance(op, isa.ScalarFence):
-            begun |= fenced
+            begun = {channel: tiles | fenced for channel, tiles in begun.items()}
         for master, to, rows in sent_by(op, chip):
             transfer = Transfer(0, op, op.label, place, 0, master, to, rows, chip.tiles + 3)
-            begun |= to | (1 << master) >> 1
-            if transfer.occupied >> 1 & counting & ~begun:
+            first, channel = transfer.first_stop, transfer.channel
+            begun[channel] |= to | (1 << master - first) >> 1
+            if transfer.occupied >> first + 1 & counting[channel] & ~begun[channel]:
                 begin = begin_of(ops, place)
                 begun = begun if begin == place else before[begin]
-                return (*ops[:begin], *_wait(counting & ~begun), *ops[begin:])
+                late = [counting[each] & ~begun[each] for each in Channel]
+                return (*ops[:begin], *_wait(late[0] | late[1]), *ops[begin:])
     return tuple(ops)
 
 
-def _counting(ops: Sequence[Instruction]) -> int:
-    """The tiles that wait for a turn."""
+def _counting(ops: Sequence[Instruction], turn: Flag) -> int:
+    """The tiles that wait for a turn on a channel."""
     tiles = 0
     for op in ops:
-        if isinstance(op, Work) and any(watcher.flag == TURN for watcher in op.wait):
+        if isinstance(op, Work) and any(watcher.flag == turn for watcher in op.wait):
             tiles |= op.tiles
     return tiles
 

@@ -11,8 +11,9 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
+from tilesim.tiled.isa.model.fields import ORDINALS, Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, RingProduce, ScalarFence, TileFence
+from tilesim.tiled.isa.model.sheet import CONSUMERS, FLAGS
 from tilesim.tiled.mending.additions import (
     AddedFence,
     AddedTurn,
@@ -26,7 +27,7 @@ from tilesim.tiled.mending.additions import (
 )
 from tilesim.tiled.rules.proof import Proof
 from tilesim.tiled.rules.ring.masters import Masters
-from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Fence, WorkItem, WorkQueues, work_queues
 
 MOST_FIRSTS = 64
@@ -106,20 +107,27 @@ class _Apart:
         """One fence for several: each of the earlier transfers has arrived."""
         tiles = 0
         for pair in pairs:
-            last = pair.first.destinations[-1]
-            if not 0 < last <= self.work.tiles:
+            last = self._tile(pair.first.destinations[-1])
+            if last is None:
                 return
-            tiles |= 1 << last - 1
+            tiles |= 1 << last
         place = min(self._place(pair, pair.first.destinations[-1]) for pair in pairs)
-        yield self._holding(place, tiles, Engine.RING_CONSUMER)
+        yield self._holding(place, tiles, CONSUMERS[pairs[0].first.channel])
 
     def reset_behind(self, fence: Fence, last: Transfer) -> Iterator[Addition]:
         """A reset of a tile's count comes when a transfer has passed that tile."""
+        consumer = CONSUMERS[last.channel]
         for node in last.destinations:
-            if node == fence.tile + 1:
-                yield WiderFence(self.draft.places[fence.place], (Engine.RING_CONSUMER,))
-            if 0 < node <= self.work.tiles and last.hops(node) >= last.hops(fence.tile + 1):
-                yield self._holding(fence.place, 1 << node - 1, Engine.RING_CONSUMER)
+            tile = self._tile(node)
+            if tile == fence.tile:
+                yield WiderFence(self.draft.places[fence.place], (consumer,))
+            if tile is not None and last.hops(node) >= last.hops(last.first_stop + fence.tile + 1):
+                yield self._holding(fence.place, 1 << tile, consumer)
+
+    def _tile(self, node: int) -> int | None:
+        """The tile at a stop, if one is there."""
+        tile = node % self.work.nodes - 1
+        return tile if 0 <= tile < self.work.tiles else None
 
     # Its turn
 
@@ -129,21 +137,22 @@ class _Apart:
         if not first.passes(node) or not isinstance(item.op, RingProduce | Infeed):
             return
         begun = next((t for t in ahead if t.op is waits.op and t.place == waits.place), None)
-        counted = [t for t in ahead if t.passes(node) and self._counts(t, item)]
+        counted = [t for t in ahead if t.passes(node) and self._counts(t, item, waits)]
         if begun is not None or first not in counted:
             return
         for count in dict.fromkeys((len(counted), counted.index(first) + 1)):
             if isinstance(item.op, Infeed):
                 yield AddedTurn(self.draft.places[item.place], count)
             else:
-                yield self._wait(item, Watcher(Flag.RING_PRODUCER_A, count - self._strict))
+                yield self._wait(item, Watcher(ORDINALS[waits.channel], count - self._strict))
 
-    def _counts(self, transfer: Transfer, item: WorkItem) -> bool:
-        """Whether the tail of a transfer counts among those for which an item may wait."""
+    def _counts(self, transfer: Transfer, item: WorkItem, waits: Transfer) -> bool:
+        """Whether the tail of a transfer counts among those for which an item may wait, which sends another."""
         if item.tile == CONTROLLER:
-            return self.work.tails_at_source(transfer.place) == self.work.tails_at_source(item.place)
+            counts = [self.work.tails_at_source(place, waits.channel) for place in (transfer.place, item.place)]
+            return counts[0] == counts[1]
         resets = self.masters.history.resets_before.get((transfer.number, item.tile), 0)
-        return resets == self._resets(item, Flag.RING_PRODUCER_A)
+        return resets == self._resets(item, ORDINALS[waits.channel])
 
     def _resets(self, item: WorkItem, flag: Flag) -> int:
         """How often a flag of its tile has been reset when an item comes."""
@@ -153,15 +162,21 @@ class _Apart:
 
     def _received(self, first: Transfer, waits: Transfer) -> Iterator[Addition]:
         item = self._instruction(waits)
-        if waits.master == SOURCE or waits.master not in first.destinations or not isinstance(item.op, RingProduce):
+        if (
+            waits.master == waits.first_stop
+            or waits.master not in first.destinations
+            or not isinstance(item.op, RingProduce)
+        ):
             return
         taker = self._taker_of_last(first, waits.master)
         if taker is None:
             return
-        yield self._added(item.place, (TileFence(tiles=1 << item.tile, idle=(Engine.RING_CONSUMER,)),))
+        consumer = CONSUMERS[first.channel]
+        yield self._added(item.place, (TileFence(tiles=1 << item.tile, idle=(consumer,)),))
         count = self._raised(taker, self._rows_ahead(first, waits.master) + first.rows - taker.takes_before)
-        if count is not None and taker.raises == (item.tile, Flag.RING_READ_A, self._resets(item, Flag.RING_READ_A)):
-            yield self._wait(item, Watcher(Flag.RING_READ_A, count - self._strict))
+        flag = FLAGS[consumer]
+        if count is not None and taker.raises == (item.tile, flag, self._resets(item, flag)):
+            yield self._wait(item, Watcher(flag, count - self._strict))
 
     def _raised(self, taker: WorkItem, rows: int) -> int | None:
         """What its flag has counted to, at the least, when an item has taken so many rows and raised it again."""
@@ -178,10 +193,11 @@ class _Apart:
             place = self._place(pair, node)
             if place <= pair.first.place:
                 continue
-            if node > self.work.tiles:
+            tile = self._tile(node)
+            if tile is None:
                 yield self._added(place, (ScalarFence(count=0, idle=("outfeed",)),))
             else:
-                yield self._holding(place, 1 << node - 1, engine)
+                yield self._holding(place, 1 << tile, engine)
 
     def _passed(self, pair: Pair) -> Iterator[tuple[int, Engine]]:
         """Whose engines have drained when ``first`` has passed the stop, the nearest first."""
@@ -189,7 +205,7 @@ class _Apart:
         if pair.stop == first.master and not pair.at_once and first.tile is not None:
             yield first.master, Engine.RING_PRODUCER
         far_enough = [node for node in first.destinations if first.hops(node) >= first.hops(pair.stop)]
-        yield from ((node, Engine.RING_CONSUMER) for node in dict.fromkeys((*far_enough[:1], *far_enough[-1:])))
+        yield from ((node, CONSUMERS[first.channel]) for node in dict.fromkeys((*far_enough[:1], *far_enough[-1:])))
 
     def _place(self, pair: Pair, node: int) -> int:
         """Where a fence can stand that waits for a node: before the later transfer, and before what takes rows there

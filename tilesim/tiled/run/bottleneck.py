@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 
 from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
 from tilesim.sim.core.unit import BUSY, Reason
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import ORDINALS, Flag
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import SHEET
@@ -21,7 +21,7 @@ CAUSES: Mapping[str, str] = {
     Reason.HAZARD: "output write",
     Reason.PORT: "port",
     **dict.fromkeys(Flag, OTHER),
-    Flag.RING_PRODUCER_A: "ring",
+    **dict.fromkeys(ORDINALS.values(), "ring"),
     **{flag: row.bus for row in SHEET.values() for flag in row.raises.values() if row.bus},
     Reason.INSTRUCTION: "instruction bus",
     Reason.TRAVERSAL: "instruction bus",

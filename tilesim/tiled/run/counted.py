@@ -45,6 +45,8 @@ from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 
 CAUSES = (*KINDS, *Flag)
+NOT_THERE = Engine.RING_CONSUMER_B
+"""What no chip has whose programs are covered."""
 SHOWN = {"idle": Reason.INSTRUCTION}
 
 
@@ -68,7 +70,7 @@ def tracks(topology: Topology) -> Iterator[str]:
         [side for side in Side if neighbour(topology.grid, tile, side) is not None] for tile in range(topology.tiles)
     ]
     for tile, there in enumerate(sides):
-        engines = [engine for engine in Engine if not engine.startswith("mesh_out")]
+        engines = [engine for engine in Engine if not (engine.startswith("mesh_out") or engine is NOT_THERE)]
         yield from (f"chip.tile{tile}.{name}" for name in (engines[0], "mac_array", *engines[1:]))
         yield from (f"chip.tile{tile}.mesh_out_{side}" for side in there)
     yield from (f"chip.mesh.tile{tile}.{side}" for tile, there in enumerate(sides) for side in there)

@@ -8,6 +8,7 @@ from dataclasses import replace
 from tilesim.errors import HangError
 from tilesim.findings import sentence
 from tilesim.sim.deadlock import stuck, stuck_units
+from tilesim.tiled.isa.model.fields import ON_B, Channel
 from tilesim.tiled.isa.model.program import HostTensor, Program
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.announcement import Unforeseen
@@ -52,7 +53,8 @@ def _waits(chip: Chip, start: int) -> Iterator[str]:
     yield from stuck_units((unit for unit in chip.units if unit not in passing), start)
     for stop in stops:
         if stop.stuck is not None:
-            yield f"{stop.link.track.replace('link', 'stop')}: {stop.stuck}"
+            channel = ON_B if stop.channel is Channel.B else ""
+            yield f"{stop.link.track.replace('link', 'stop')}{channel}: {stop.stuck}"
     if chip.sequencer.current is not None:
         yield f"chip.controller has not issued everything; it is at {chip.sequencer.current.label}"
 

@@ -52,7 +52,9 @@ def buses_of(chip: Chip) -> dict[str, Bus]:
     mesh = [link.unit for link in chip.mesh]
     host = [chip.host_infeed.unit, chip.host_outfeed.unit]
     return {
-        "ring": Bus([chip.infeed.unit, *producers, chip.classifier.unit], [stop.link for stop in chip.stops]),
+        "ring": Bus(
+            [chip.infeed.unit, *producers, chip.classifier.unit], [*dict.fromkeys(stop.link for stop in chip.stops)]
+        ),
         "mesh": Bus(mesh, mesh),
         "instruction_bus": Bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
         "host": Bus(host, host),

@@ -167,7 +167,8 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         with frame.keeping(lambda error: _stopped(program, chip, error)):
             return chip, *run_sections(chip, program, rows_of_host, held)
 
-    foreseeable = program.topology.ring.no_consumer == "stall" and reading is Reading.MEET
+    ring = program.topology.ring
+    foreseeable = ring.no_consumer == "stall" and ring.consumer_queues == 1 and reading is Reading.MEET
     try:
         packet_wise = options.signals is not None or options.on_packet is not None or on_ring
         chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)

@@ -8,11 +8,11 @@ from functools import partial
 
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.deadlock import stuck
-from tilesim.tiled.isa.model.fields import Engine, Flag
+from tilesim.tiled.isa.model.fields import Engine, Flag, channels_of
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed
 from tilesim.tiled.rules.untimed.execution import NEVER, InstructionDelivery, UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import TransferOrder
-from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.classifier import ClassifierTile
@@ -59,7 +59,7 @@ class Standstill(UntimedExecution):
         places = {name: self._begin + k for k, (name, _) in enumerate(work.instructions[self._begin :])}
         issued = NEVER if current is None else places[current.label]
         at = list(_come(chip, places, issued))
-        order = TransferOrder(work.transfers, work.nodes)
+        order = TransferOrder(work.transfers, work.stops_on_ring)
         super().__init__(work, order=order, delivery=partial(_Arrived, chip, issued, at))
         passed = [stop for stop in work.stops if (running if stop.fences is None else stop.place < issued)]
         self.controller["stop"] = len(passed)
@@ -118,7 +118,9 @@ class Standstill(UntimedExecution):
             through = self.work.fences[tile.index][: self.through[tile.index]]
             resets = Counter(flag for fence in through for flag in fence.op.reset)
             yield from (((tile.index, flag, resets[flag]), tile.flags.count(flag)) for flag in Flag)
-        yield from Counter(self.work.tails_at_source(transfer.place) for transfer in self.passed(SOURCE)).items()
+        for channel in channels_of(self.work.program.topology):
+            passed = self.passed(first_stop(channel, self.work.tiles))
+            yield from Counter(self.work.tails_at_source(transfer.place, channel) for transfer in passed).items()
         taken = self.taken[self.work.tiles + 2]
         forwarding = [item for queue in self.work.queues for item in queue if item.raises == FORWARDED]
         yield FORWARDED, sum(min(item.rounds, max(0, taken - item.takes_before)) for item in forwarding)

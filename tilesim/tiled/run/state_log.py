@@ -9,14 +9,13 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.trace.signals import NONE
-from tilesim.sim.trace.state_log import StateLog, Tally
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.sim.trace.state_log import Signal, StateLog, Tally
+from tilesim.tiled.isa.model.fields import ORDINALS, Flag, channels_of
 from tilesim.tiled.isa.model.sheet import FLAGS
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.control.controller import FENCES, OUTFEEDS
 from tilesim.tiled.units.host.infeed import TAILS
 from tilesim.tiled.units.ring.ring import Packet, RingStop
-from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.ring.ring_queue import RoleQueue
 from tilesim.tiled.units.tile import Tile
 
@@ -28,13 +27,19 @@ def attach(log: StateLog, chip: Chip) -> None:
     for unit in chip.units:
         if unit.track not in rings:
             log.unit(unit.track, "word" if unit.track in links else "instruction")
+    signals: dict[str, Signal] = {}
     for stop in chip.packet_stops:
-        stop.listener = StopLog(log, stop)
-    counters = [("controller", chip.sequencer.counters, (FENCES, OUTFEEDS)), ("infeed", chip.infeed.passed, (TAILS,))]
+        track = stop.link.track
+        if track not in signals:
+            signals[track] = log.signal(track, "packet")
+        stop.listener = StopLog(log, stop, signals[track])
+    channels = channels_of(chip.topology)
+    tails, ordinals = [TAILS[channel] for channel in channels], {ORDINALS[channel] for channel in channels}
+    counters = [("controller", chip.sequencer.counters, (FENCES, OUTFEEDS)), ("infeed", chip.infeed.passed, tails)]
     for name, counter, names in counters:
         _follow(log, chip.clock, f"chip.{name}", counter, names)
     for tile in chip.tiles:
-        rising = {FLAGS[engine] for engine in tile.engines} | {Flag.PARTIAL_SUMS, ORDINAL}
+        rising = {FLAGS[engine] for engine in tile.engines} | {Flag.PARTIAL_SUMS, *ordinals}
         flags = [flag for flag in Flag if flag in rising]
         _follow(log, chip.clock, f"chip.tile{tile.index}", tile.flags, flags, reset_cycles=1)
     for name, fifo in _fifos(chip):
@@ -46,10 +51,10 @@ class StopLog:
     link.
     """
 
-    def __init__(self, log: StateLog, stop: RingStop) -> None:
-        name = stop.link.track.replace("link", "stop")
+    def __init__(self, log: StateLog, stop: RingStop, link: Signal) -> None:
+        name = stop.link.track.replace("link", "stop") + ".b" * stop.channel.number
         self._log = log
-        self._link = log.signal(stop.link.track, "packet")
+        self._link = link
         self._head = log.signal(name, "packet")
         self._fill: Tally = log.tally(f"{name}.fifo")
         self._standing = 0

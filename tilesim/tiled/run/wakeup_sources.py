@@ -9,8 +9,8 @@ from collections.abc import Collection, Iterator
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource
-from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Side, neighbour
-from tilesim.tiled.isa.model.sheet import CLIENTS
+from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Side, channels_of, neighbour
+from tilesim.tiled.isa.model.sheet import CLIENTS, CONSUMERS
 from tilesim.tiled.topology import Topology
 
 MAC_ARRAY = "mac_array"
@@ -50,12 +50,15 @@ def _host(topology: Topology) -> Pairs:
 
 def _ring(topology: Topology) -> Pairs:
     """Link k leaves node k: the infeed, then the tiles, the classifier, the outfeed."""
-    takers = ["", *(f"tile{k}.ring_consumer" for k in range(topology.tiles)), "classifier", "outfeed"]
-    for node, taker in enumerate(takers[1:]):
-        yield f"ring.link{node}", Reason.CREDIT, _with(f"ring.link{node + 1}", taker)
+    consumers = [CONSUMERS[channel] for channel in channels_of(topology)]
+    tiles = ([f"tile{k}.{consumer}" for consumer in consumers] for k in range(topology.tiles))
+    takers = [[], *tiles, ["classifier"], ["outfeed"]]
+    for node, here in enumerate(takers[1:]):
+        yield f"ring.link{node}", Reason.CREDIT, _with(f"ring.link{node + 1}", *here)
     yield f"ring.link{len(takers) - 1}", Reason.CREDIT, _with("ring.link0")
     for tile in range(topology.tiles):
-        yield f"tile{tile}.ring_consumer", Reason.FIFO, _with(f"ring.link{tile}")
+        for consumer in consumers:
+            yield f"tile{tile}.{consumer}", Reason.FIFO, _with(f"ring.link{tile}")
         yield f"tile{tile}.ring_producer", Reason.CREDIT, _with(f"ring.link{tile + 1}")
         yield f"tile{tile}.ring_producer", Reason.FLAG, _with(f"ring.link{tile + 1}", f"ring.link{tile}")
     yield "classifier", Reason.FIFO, _with(f"ring.link{topology.tiles}")

@@ -19,7 +19,7 @@ from tilesim.tiled.stepped.memory import Bytes, Memory, Touch
 from tilesim.tiled.stepped.mesh import MeshLink
 from tilesim.tiled.stepped.monitors import LivelockMonitor, RingMonitor
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
-from tilesim.tiled.stepped.ring import RingStop
+from tilesim.tiled.stepped.ring import Link, RingStop
 from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import Topology
 
@@ -47,26 +47,22 @@ class Chip:
         self._keeps_spans = keeps_spans
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
-        self.stops = [
-            RingStop(clock, self._account(f"chip.ring.link{node}"), node, topology.ring, topology.wide_memory.row_bytes)
-            for node in range(tiles + 3)
-        ]
-        for stop, following in zip(self.stops, [*self.stops[1:], self.stops[0]], strict=True):
-            stop.following = following
-            stop.note = self.monitor.note
+        self.links = [Link(self._account(f"chip.ring.link{node}")) for node in range(tiles + 3)]
+        self.rings = [self._ring(topology, channel) for channel in range(topology.ring.consumer_queues)]
+        self.stops = [stop for ring in self.rings for stop in ring]
+        at = [[ring[node] for ring in self.rings] for node in range(tiles + 3)]
+        """The stops of each node."""
         memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         for segment in data:
             memory.write(segment.address, segment.data)
         self.host_infeed = HostInfeed(clock, self._account("chip.host.infeed"), topology, data, memory)
         self.host_outfeed = HostOutfeed(clock, self._account("chip.host.outfeed"), topology)
-        self.infeed = InfeedEngine(
-            clock, self._account("chip.infeed"), topology, memory, self.host_infeed.queue, self.stops[0]
-        )
+        self.infeed = InfeedEngine(clock, self._account("chip.infeed"), topology, memory, self.host_infeed.queue, at[0])
         self.outfeed = OutfeedEngine(
-            clock, self._account("chip.outfeed"), topology, self.host_outfeed, self.stops[-1], self.infeed.forwarded
+            clock, self._account("chip.outfeed"), topology, self.host_outfeed, at[-1][0], self.infeed.forwarded
         )
         self.tiles = [
-            Tile(k, clock, topology, self.stops[k + 1], self._account, self._raise_fence, self._listener(k))
+            Tile(k, clock, topology, at[k + 1], self._account, self._raise_fence, self._listener(k))
             for k in range(tiles)
         ]
         for tile in self.tiles:
@@ -78,7 +74,18 @@ class Chip:
         self.controller.connect(self.bus[0], self.infeed, self.outfeed, self.host_infeed)
         self.threads: list[Thread] = [self.host_infeed, self.outfeed, self.infeed, *self.bus]
         self.threads += [self.classifier, self.controller]
-        self._livelock = LivelockMonitor(clock, self.stops, self._awaits_tails, topology.ring.hop_cycles)
+        self._livelock = LivelockMonitor(clock, self.rings, self._awaits_tails, topology.ring.hop_cycles)
+
+    def _ring(self, topology: Topology, channel: int) -> list[RingStop]:
+        """The stops of a channel, joined to a ring."""
+        row_bytes = topology.wide_memory.row_bytes
+        ring = [
+            RingStop(self.clock, link, node, topology.ring, row_bytes, channel) for node, link in enumerate(self.links)
+        ]
+        for stop, following in zip(ring, [*ring[1:], ring[0]], strict=True):
+            stop.following = following
+            stop.note = self.monitor.note
+        return ring
 
     def _awaits_tails(self) -> bool:
         return self.infeed.awaits_turn or any(tile.awaits_tails for tile in self.tiles)
@@ -114,8 +121,7 @@ class Chip:
             thread.request()
         for tile in self.tiles:
             tile.request()
-        for stop, upstream in zip(self.stops, [self.stops[-1], *self.stops], strict=False):
-            stop.arbitrate(upstream)
+        self._move_rows()
         for tile in self.tiles:
             tile.arbitrate()
         for thread in self.threads:
@@ -128,6 +134,16 @@ class Chip:
             stop.commit()
         self.monitor.commit()
         self.clock.cycle += 1
+
+    def _move_rows(self) -> None:
+        """A cycle of the ring: at each node, the stop of channel A goes first."""
+        for link in self.links:
+            link.begin()
+        for ring in self.rings:
+            for stop, upstream in zip(ring, [ring[-1], *ring], strict=False):
+                stop.arbitrate(upstream)
+        for link in self.links:
+            link.end(self.clock.cycle)
 
     @property
     def collided(self) -> bool:
@@ -143,7 +159,7 @@ class Chip:
         self._hold(holds, start)
         for account in self.accounts:
             account.restart(start)
-        self.infeed.passed = 0
+        self.infeed.passed = [0, 0]
         ops = tuple(instructions)
         self.controller.start(ops)
         self.host_infeed.start(rows, ops)

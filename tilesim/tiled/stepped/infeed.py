@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Generator, Iterator
+from functools import partial
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed
@@ -24,29 +25,38 @@ class InfeedEngine(Thread):
     """
 
     def __init__(
-        self, clock: Clock, account: UnitAccount, topology: Topology, memory: Memory, host: Fifo[Bytes], stop: RingStop
+        self,
+        clock: Clock,
+        account: UnitAccount,
+        topology: Topology,
+        memory: Memory,
+        host: Fifo[Bytes],
+        stops: list[RingStop],
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
-        self.passed = 0
+        self.passed = [0, 0]
         self.awaits_turn = False
-        self._passing = 0
+        self._passing = [0, 0]
         self._row_bytes = topology.wide_memory.row_bytes
         self._read_cycles = ceil(self._row_bytes / topology.data_memory.bytes_per_cycle)
         self._sends_parameters = topology.host.sends_parameters
         self._memory = memory
         self._host = host
-        self._stop = stop
-        stop.on_tail = self._count
+        self._stops = stops
+        for stop in stops:
+            stop.on_tail = partial(self._count, stop.channel)
+        self._stop = stops[0]
         super().__init__(clock, account)
 
-    def _count(self) -> None:
-        self._passing += 1
+    def _count(self, channel: int) -> None:
+        self._passing[channel] += 1
 
     def life(self) -> Iterator[str]:
         while True:
             op: Infeed = yield from self.next_of(self.buffer)
-            while self.passed < op.turn:
+            self._stop = self._stops[op.channel == "b"]
+            while self.passed[self._stop.channel] < op.turn:
                 self.awaits_turn = True
                 yield FLAG
             self.awaits_turn = False
@@ -71,6 +81,6 @@ class InfeedEngine(Thread):
 
     def commit(self) -> None:
         self.acted = self._kind == CREDIT and self._stop.takes
-        self.passed += self._passing
-        self._passing = 0
+        self.passed = [before + more for before, more in zip(self.passed, self._passing, strict=True)]
+        self._passing = [0, 0]
         super().commit()

@@ -21,20 +21,20 @@ class RingMonitor:
 
     def __init__(self) -> None:
         self.collided = False
-        self._open: dict[int, list[SentTransfer]] = {}
-        self._passed: list[tuple[int, Packet]] = []
+        self._open: dict[RingStop, list[SentTransfer]] = {}
+        self._passed: list[tuple[RingStop, Packet]] = []
 
     def note(self, stop: RingStop, packet: Packet) -> None:
         """``packet`` passes at ``stop`` in this cycle."""
-        self._passed.append((stop.node, packet))
+        self._passed.append((stop, packet))
 
     def commit(self) -> None:
         """The cycle ends: what has left the ring in it is over."""
-        for node, packet in self._passed:
+        for stop, packet in self._passed:
             transfer = packet.transfer
-            others = [other for other in self._open.get(node, []) if other is not transfer and not _is_over(other)]
+            others = [other for other in self._open.get(stop, []) if other is not transfer and not _is_over(other)]
             self.collided = self.collided or bool(others)
-            self._open[node] = others + ([] if packet.tail else [transfer])
+            self._open[stop] = others + ([] if packet.tail else [transfer])
         self._passed.clear()
 
 
@@ -50,11 +50,13 @@ class LivelockMonitor:
     that each lap is progress, but not for longer than ``PATIENCE_LAPS``.
     """
 
-    def __init__(self, clock: Clock, stops: list[RingStop], awaits_tails: Callable[[], bool], hop_cycles: int) -> None:
+    def __init__(
+        self, clock: Clock, rings: list[list[RingStop]], awaits_tails: Callable[[], bool], hop_cycles: int
+    ) -> None:
         self._clock = clock
-        self._stops = stops
+        self._stops = [stop for ring in rings for stop in ring]
         self._awaits_tails = awaits_tails
-        self._patience_cycles = PATIENCE_LAPS * max(len(stops) * hop_cycles, stops[0].parts)
+        self._patience_cycles = PATIENCE_LAPS * max(len(rings[0]) * hop_cycles, rings[0][0].parts)
         self._seen: set[tuple[object, ...]] = set()
         self._waited_cycles = 0
 

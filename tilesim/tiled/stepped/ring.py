@@ -54,11 +54,39 @@ class Passing:
     parts: int
     own: bool
     taken: bool
-    forwarded: bool
+
+
+class Link:
+    """The link from a node to the next one, which the stops of the node's channels share: what became of it in this
+    cycle, and how many parts are left of the packet that it carries.
+    """
+
+    def __init__(self, account: UnitAccount) -> None:
+        self.account = account
+        self.kind = IDLE
+        self.parts_left = 0
+
+    def begin(self) -> None:
+        """The cycle begins."""
+        self.kind = BUSY if self.parts_left else IDLE
+
+    def enter(self, parts: int) -> None:
+        """A packet enters it."""
+        self.kind, self.parts_left = BUSY, parts
+
+    def lack(self) -> None:
+        """A packet would, but for a place at the next stop."""
+        self.kind = CREDIT if self.kind == IDLE else self.kind
+
+    def end(self, cycle: int) -> None:
+        """The cycle ends."""
+        self.parts_left -= self.kind == BUSY
+        self.account.note(cycle, self.kind)
 
 
 class RingStop:
-    """Node ``node``'s stop: a register for what arrives, and the link to the next node.
+    """The stop of one channel at node ``node``: a register for what arrives, and the link to the next node, on which
+    the stop of channel A goes before that of channel B.
 
     In each cycle the packet that stands first is tested: where its bit is set, the row is taken here and the bit
     cleared; with bits left, it is forwarded; both happen together or not at all, and go on for as many cycles as the
@@ -72,9 +100,10 @@ class RingStop:
 
     following: RingStop
 
-    def __init__(self, clock: Clock, account: UnitAccount, node: int, ring: Ring, row_bytes: int) -> None:
-        self.account = account
+    def __init__(self, clock: Clock, link: Link, node: int, ring: Ring, row_bytes: int, channel: int = 0) -> None:
+        self.link = link
         self.node = node
+        self.channel = channel
         self.receiver: Receiver | None = None
         self.on_tail: Callable[[], None] | None = None
         self.note: Callable[[RingStop, Packet], None] = lambda _stop, _packet: None
@@ -105,33 +134,30 @@ class RingStop:
     def arbitrate(self, upstream: RingStop) -> None:
         """Do what can be done in this cycle; a place freed here is the ``upstream`` stop's."""
         if not self.register and self.outgoing is None and not self._passing:
-            self.account.note(self._clock.cycle, IDLE)
             return
-        kind = self._pass_on()
-        if self.outgoing is not None and kind != BUSY:
-            kind = self._send_own()
+        self._pass_on()
+        if self.outgoing is not None and self.link.kind != BUSY:
+            self._send_own()
         for passing in self._passing:
             self._pass_part(passing, upstream)
         self._passing = [passing for passing in self._passing if passing.parts]
-        self.account.note(self._clock.cycle, kind)
 
-    def _pass_on(self) -> str:
-        """Begin to take and forward what stands first, if that can be; what becomes of the link."""
-        link = BUSY if any(passing.forwarded for passing in self._passing) else IDLE
+    def _pass_on(self) -> None:
+        """Begin to take and forward what stands first, if that can be."""
         if any(not passing.own for passing in self._passing):
-            return link
+            return
         if not self.register or self.register[0][0] > self._clock.cycle:
-            return link
+            return
         packet = self.register[0][1]
         taken = self._taken_bit(packet)
         left = packet.header & ~taken
         if taken and not (self.receiver and self.receiver.ready()):
-            return link
-        if left and (link == BUSY or not self.credits):
-            return link if link == BUSY else CREDIT
+            return
+        if left and (self.link.kind == BUSY or not self.credits):
+            self.link.lack()
+            return
         self.register.popleft()
         self._pass(packet, left, taken=bool(taken))
-        return BUSY if left else link
 
     def _pass_part(self, passing: Passing, upstream: RingStop) -> None:
         """Let one more part of a packet go where it goes."""
@@ -153,24 +179,25 @@ class RingStop:
             return 0
         return taken
 
-    def _send_own(self) -> str:
+    def _send_own(self) -> None:
         packet = self.outgoing
         assert packet is not None
         if not self.credits:
-            return CREDIT
+            self.link.lack()
+            return
         self.outgoing = None
         self._clock.stir()
         packet.transfer.afloat += 1
         packet.transfer.sent = packet.tail
         self._pass(packet, packet.header, own=True)
-        return BUSY
 
     def _pass(self, packet: Packet, left: int, own: bool = False, taken: bool = False) -> None:
         """A packet begins to leave, with the bits that are ``left``."""
         self._clock.pass_on(self._hop_cycles)
         self.note(self, packet)
-        self._passing.append(Passing(packet, self.parts, own, taken, bool(left)))
+        self._passing.append(Passing(packet, self.parts, own, taken))
         if left:
+            self.link.enter(self.parts)
             self.credits -= 1
             self.following.register.append((self._clock.cycle + self._hop_cycles, replace(packet, header=left)))
         else:
@@ -178,9 +205,11 @@ class RingStop:
 
     def state(self) -> tuple[object, ...]:
         """Everything here that decides on what happens next."""
-        standing = tuple((at - self._clock.cycle, id(packet.row), packet.header) for at, packet in self.register)
-        passing = tuple((each.parts, each.own, each.forwarded) for each in self._passing)
-        return standing, self.credits, self.outgoing is None, passing
+        standing = tuple(
+            (max(0, at - self._clock.cycle), id(packet.row), packet.header) for at, packet in self.register
+        )
+        passing = tuple((each.parts, each.own) for each in self._passing)
+        return standing, self.credits, self.outgoing is None, passing, self.link.parts_left
 
     def commit(self) -> None:
         """The cycle ends."""

@@ -7,7 +7,7 @@ import numpy as np
 from tilesim.tiled.isa.model.fields import ByteFilter
 from tilesim.tiled.isa.model.instructions import RingConsume
 from tilesim.tiled.isa.model.loops import iterations
-from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG
+from tilesim.tiled.stepped.core import BUSY, FIFO, FLAG, PORT
 from tilesim.tiled.stepped.engine import Engine, Rounds
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet
@@ -20,9 +20,20 @@ class RingConsumer(Engine):
     wide port, and is seen at t + 1. With a byte filter, only a row that completes a row in memory is committed, and
     waits for that one's watchers; where a row completes two, the second one, which is the last, is committed in the
     cycle after, in which none is taken.
+
+    Beside another one in its tile, where wide memory has one port, it begins to take no row that would be committed in
+    the cycle of a commit of the other one (A is asked first); and a row that is complete and waits for a cycle of its
+    own is committed in the first one without a commit of the other's.
     """
 
     op: RingConsume
+    beside: RingConsumer | None = None
+    """The other one."""
+    commits_at = -1
+    """The cycle of its last commit that is sure."""
+    parts = 1
+    """Of a row on its way from the stop."""
+    _parts_taken = 0
 
     def begin(self, op: RingConsume) -> None:
         rows = iterations(op.write.nest)
@@ -37,11 +48,30 @@ class RingConsumer(Engine):
         self._open = self.passes_gates()
         self._taken = False
         self._row: Bytes | None = None
-        if self._byte_filter and self._byte_filter.owes and self._open:
-            self._commit(self._byte_filter.fetch())
+        self._denied = False
+
+    def commit_owed(self) -> None:
+        """Commit a row that is complete, if one is."""
+        if self.op is None or not self.begun or not self._byte_filter:
+            return
+        if self._byte_filter.owes and self._open:
+            self._denied = self._clashes(self.clock.cycle)
+            if not self._denied:
+                self.commits_at = self.clock.cycle
+                self._commit(self._byte_filter.fetch())
+
+    def _clashes(self, cycle: int) -> bool:
+        """Whether the other one has the only port in that cycle."""
+        return self.beside is not None and self.memories.wide_port.capacity == 1 and self.beside.commits_at == cycle
+
+    def _will_commit(self) -> bool:
+        """Whether the next row of the stream makes one complete."""
+        return self._byte_filter is None or self._byte_filter.completes()
 
     def ready(self) -> bool:
         if self.op is None or not self.begun:
+            return False
+        if self._will_commit() and self._clashes(self.clock.cycle + self.parts - 1):
             return False
         if self._byte_filter is None:
             return self._open
@@ -51,6 +81,9 @@ class RingConsumer(Engine):
 
     def accept(self, packet: Packet, last: bool) -> None:
         self._taken = True
+        if not self._parts_taken and self._will_commit():
+            self.commits_at = self.clock.cycle + self.parts - 1
+        self._parts_taken = 0 if last else self._parts_taken + 1
         if not last:
             return
         if self._byte_filter is None:
@@ -75,6 +108,8 @@ class RingConsumer(Engine):
         if self._taken or self._row is not None:
             self.clock.stir()
             return BUSY
+        if self._denied:
+            return PORT
         return FIFO if self._open or (self._byte_filter and not self._byte_filter.completes()) else FLAG
 
     def through(self) -> bool:

@@ -11,8 +11,8 @@ from tilesim.tiled.stepped.engine import Engine, Rounds, TileContext
 from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.stepped.ttu import Iteration
 
-ORDINAL = Flag.RING_PRODUCER_A
-"""Counts the transfers that have passed the tile's stop."""
+ORDINALS = (Flag.RING_PRODUCER_A, Flag.RING_PRODUCER_B)
+"""Count the transfers of each channel that have passed the tile's stop."""
 
 
 class RingProducer(Engine):
@@ -24,13 +24,14 @@ class RingProducer(Engine):
 
     op: RingProduce
 
-    def __init__(self, tile: TileContext, account: UnitAccount, buffer: Fifo[Any], stop: RingStop) -> None:
+    def __init__(self, tile: TileContext, account: UnitAccount, buffer: Fifo[Any], stops: list[RingStop]) -> None:
         super().__init__(tile, account, Flag.RING_WRITE, buffer)
-        self._stop = stop
+        self._stops = stops
 
     def begin(self, op: RingProduce) -> None:
         self._transfer = SentTransfer(op.label)
         self._packet: Packet | None = None
+        self._stop = self._stops[op.channel == "b"]
         self._rounds = Rounds(op.read.nest, op)
         self.gate(self._rounds.next())
 

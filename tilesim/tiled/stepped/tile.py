@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any
 
 from tilesim.tiled.isa.model.fields import Engine as EngineName
@@ -15,14 +16,14 @@ from tilesim.tiled.stepped.memory import Memories, Touch
 from tilesim.tiled.stepped.mesh import MeshInEngine, MeshOutEngine
 from tilesim.tiled.stepped.ring import RingStop
 from tilesim.tiled.stepped.ring_consumer import RingConsumer
-from tilesim.tiled.stepped.ring_producer import ORDINAL, RingProducer
+from tilesim.tiled.stepped.ring_producer import ORDINALS, RingProducer
 from tilesim.tiled.stepped.tensor_control import TensorControl
 from tilesim.tiled.topology import Topology
 
 
 class Tile:
-    """Tile ``index``, at the ring's ``stop``; ``raise_fence(increment)`` bumps the controller's fence counter;
-    ``touch(label, access)`` hears of accesses to its memories.
+    """Tile ``index``, at the ring's ``stops``, one for each channel; ``raise_fence(increment)`` bumps the controller's
+    fence counter; ``touch(label, access)`` hears of accesses to its memories.
 
     ``by_priority`` are the engines in the order in which they get at the memories' ports, the ring's apart: those of
     the mesh first, then the DMAs between the memories, then the tensor control.
@@ -33,7 +34,7 @@ class Tile:
         index: int,
         clock: Clock,
         topology: Topology,
-        stop: RingStop,
+        stops: list[RingStop],
         account: Callable[[str], UnitAccount],
         raise_fence: Callable[[int], None],
         touch: Callable[[str, Touch], None] | None,
@@ -54,12 +55,19 @@ class Tile:
         self.consumer = RingConsumer(self, track("ring_consumer"), Flag.RING_READ_A, self._buffer())
         shares = topology.ring.queue == "shared"
         self.producer = RingProducer(
-            self, track("ring_producer"), self.consumer.buffer if shares else self._buffer(), stop
+            self, track("ring_producer"), self.consumer.buffer if shares else self._buffer(), stops
         )
         if shares:
             self.consumer.shares_with, self.producer.shares_with = self.producer, self.consumer
-        stop.receiver = self.consumer
-        stop.on_tail = lambda: self.flags.rise(ORDINAL)
+        self.consumers = [self.consumer]
+        if len(stops) > 1:
+            second = RingConsumer(self, track("ring_consumer_b"), Flag.RING_READ_B, self._buffer())
+            second.beside, self.consumer.beside = self.consumer, second
+            self.consumers.append(second)
+        for stop, consumer, flag in zip(stops, self.consumers, ORDINALS, strict=False):
+            consumer.parts = stop.parts
+            stop.receiver = consumer
+            stop.on_tail = partial(self.flags.rise, flag)
         to_wide = CopyEngine(self, track("narrow_to_wide"), Flag.NARROW_TO_WIDE, self._buffer())
         to_narrow = CopyEngine(self, track("wide_to_narrow"), Flag.WIDE_TO_NARROW, self._buffer())
         self.mesh_in = {
@@ -86,6 +94,7 @@ class Tile:
             **{EngineName(f"mesh_in_{side}"): engine for side, engine in self.mesh_in.items()},
             **{EngineName(f"mesh_out_{side}"): engine for side, engine in self.mesh_out.items()},
         }
+        self.engines.update(zip([EngineName.RING_CONSUMER_B], self.consumers[1:], strict=False))
 
     def _buffer(self) -> Fifo[Any]:
         return Fifo(self.clock, self.topology.instruction_bus.buffer_depth)
@@ -109,13 +118,15 @@ class Tile:
     @property
     def awaits_tails(self) -> bool:
         """Whether an engine waits for transfers to pass."""
-        return any(engine.awaited == ORDINAL for engine in self.engines.values())
+        return any(engine.awaited in ORDINALS for engine in self.engines.values())
 
     def request(self) -> None:
         """The cycle begins. Engines that have no instruction are left out of it."""
         self._at_work = [engine for engine in self.engines.values() if engine.unfinished]
         for engine in self._at_work:
             engine.request()
+        for consumer in self.consumers:
+            consumer.commit_owed()
 
     def arbitrate(self) -> None:
         """The ring has committed its rows: everybody else takes the accesses that are left."""

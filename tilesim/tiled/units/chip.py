@@ -12,7 +12,7 @@ from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Recorder, Waker, listener
 from tilesim.sim.trace.state_log import StateLog
-from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, ORDINALS, Channel, Side, channels_of, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.rules.ring.readings import Reading
@@ -27,10 +27,10 @@ from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.host.sendings import PROGRAM
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
+from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import RingStop
 from tilesim.tiled.units.ring.ring_bursts import BurstRing
 from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, SentTransfer
-from tilesim.tiled.units.ring.ring_producer import ORDINAL
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
@@ -77,32 +77,24 @@ class Chip:
         self.log = log
         tiles = topology.tiles
         self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
-        self.packet_stops = (
-            []
-            if bursts
-            else [
-                RingStop(self.clock, topology, node - 1 if node else None, self._ring_link(node))
-                for node in range(tiles + 3)
-            ]
-        )
-        for stop, following in zip(self.packet_stops, [*self.packet_stops[1:], *self.packet_stops[:1]], strict=True):
-            stop.connect(following)
+        self.packet_stops = [] if bursts else self._packet_stops(topology)
+        """Those of channel B behind those of A."""
         self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
-        self.monitor = RingMonitor(self.clock, tiles, strict, self._transfers_on_ring, reading)
+        self.monitor = RingMonitor(self.clock, topology, strict, self._transfers_on_ring, reading)
         for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology, self.data_memory)
         self.host_outfeed = HostOutfeed(self.clock, self._unit("chip.host.outfeed"), topology, samples)
         self.infeed = InfeedEngine(
-            self.clock, self._unit("chip.infeed"), topology, self.data_memory, self.host_infeed, self.stops[0]
+            self.clock, self._unit("chip.infeed"), topology, self.data_memory, self.host_infeed, self._stops_at(0)
         )
         self.outfeed = OutfeedEngine(
             self.clock,
             self._unit("chip.outfeed"),
             topology,
             self.host_outfeed,
-            self.stops[-1],
+            self.stops[tiles + 2],
             self.infeed.forwarded,
             self._count_outfeed,
         )
@@ -110,8 +102,8 @@ class Chip:
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(
-                k, self.clock, arbiter, topology, self.stops[k + 1], self._unit, samples, self._raise_fence, retired,
-                decoder,
+                k, self.clock, arbiter, topology, self._stops_at(k + 1), self._unit, samples, self._raise_fence,
+                retired, decoder,
             )
             for k in range(tiles)
         ]  # fmt: skip
@@ -217,7 +209,7 @@ class Chip:
     def _awaits_tails(self) -> bool:
         turn = self.infeed.unit.waiting
         here = turn is not None and turn.reason is Reason.FLAG
-        return here or any(tile.flags.awaited(ORDINAL) for tile in self.tiles)
+        return here or any(tile.flags.awaited(flag) for tile in self.tiles for flag in ORDINALS.values())
 
     def _raise_fence(self, increment: int, waker: Waker | None) -> None:
         self.sequencer.counters.raise_by(FENCES, increment, waker)
@@ -241,6 +233,25 @@ class Chip:
         unit = self._unit(f"chip.mesh.tile{tile.index}.{side}")
         sender.link = receiver.link = MeshLink(unit, self.topology.mesh, sender, receiver, receiver.writing)
         return sender.link
+
+    def _packet_stops(self, topology: Topology) -> list[RingStop]:
+        """The stops of each channel, joined to a ring; those of a node share its link."""
+        links = [NodeLink(self.clock, self._ring_link(node)) for node in range(topology.tiles + 3)]
+        found: list[RingStop] = []
+        for channel in channels_of(topology):
+            ring = [
+                RingStop(self.clock, topology, node - 1 if node else None, link, channel)
+                for node, link in enumerate(links)
+            ]
+            for stop, following in zip(ring, [*ring[1:], ring[0]], strict=True):
+                stop.connect(following)
+            found += ring
+        return found
+
+    def _stops_at(self, node: int) -> dict[Channel, RingStop | BurstStop]:
+        """A node's stops."""
+        nodes = self.topology.tiles + 3
+        return {channel: self.stops[node + channel.number * nodes] for channel in channels_of(self.topology)}
 
     def _ring_link(self, node: int) -> Unit:
         return self._unit(f"chip.ring.link{node}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import simpy
@@ -13,7 +13,7 @@ from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Waker
-from tilesim.tiled.isa.model.fields import Engine, Flag, Side, neighbour
+from tilesim.tiled.isa.model.fields import Channel, Engine, Flag, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.topology import Topology
@@ -24,6 +24,7 @@ from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import RingStop
+from tilesim.tiled.units.ring.ring_commits import RingCommits
 from tilesim.tiled.units.ring.ring_consumer import RingConsumer
 from tilesim.tiled.units.ring.ring_producer import RingProducer
 from tilesim.tiled.units.ring.ring_queue import RingQueue
@@ -42,7 +43,7 @@ class Tile:
         clock: Clock,
         arbiter: Arbiter,
         topology: Topology,
-        stop: RingStop | BurstStop,
+        stops: Mapping[Channel, RingStop | BurstStop],
         unit: Callable[[str], Unit],
         samples: int,
         raise_fence: Callable[[int, Waker | None], None],
@@ -72,11 +73,16 @@ class Tile:
         self.ring_queue = queue = RingQueue(clock, topology.instruction_bus.buffer_depth) if shared else None
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
+        second = stops.get(Channel.B)
+        commits = None if second is None else _commits(clock, topology, second)
+
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), decoder)
         self.engines: dict[Engine, TileEngine[Any]] = {
             Engine.TENSOR: self.tensor,
-            Engine.RING_CONSUMER: RingConsumer(around, track("ring_consumer"), stop, consumes),
-            Engine.RING_PRODUCER: RingProducer(around, track("ring_producer"), stop, produces),
+            Engine.RING_CONSUMER: RingConsumer(
+                around, track("ring_consumer"), stops[Channel.A], consumes, commits=commits
+            ),
+            Engine.RING_PRODUCER: RingProducer(around, track("ring_producer"), stops, produces),
         }
         for row in SHEET.values():
             if row.copies:
@@ -86,6 +92,10 @@ class Tile:
         self.mesh_out = {side: MeshOutEngine(around, track(f"mesh_out_{side}"), side) for side in sides}
         self.engines |= {engine.name: engine for engine in self.mesh_in.values()}
         self.engines |= {engine.name: engine for engine in self.mesh_out.values()}
+        if Channel.B in stops:
+            self.engines[Engine.RING_CONSUMER_B] = RingConsumer(
+                around, track("ring_consumer_b"), stops[Channel.B], channel=Channel.B, commits=commits
+            )
 
     def _raisers(self, flag: Flag) -> list[str]:
         return [label for engine in self.engines.values() for label in engine.raising(flag)]
@@ -124,3 +134,8 @@ class Tile:
 
         look()
         return through
+
+
+def _commits(clock: Clock, topology: Topology, second: RingStop | BurstStop) -> RingCommits:
+    assert isinstance(second, RingStop), "two channels go packet by packet"
+    return RingCommits(clock, topology.wide_memory.ports, second.node_link)

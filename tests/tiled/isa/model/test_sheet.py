@@ -26,7 +26,7 @@ def test_every_engine_has_one_row_and_a_flag_of_its_own() -> None:
 
 def test_clients_by_falling_priority() -> None:
     assert [engine for _, engine in CLIENTS[PortName.WIDE]] == [
-        "ring_consumer", "ring_producer", *MESH_IN, *MESH_OUT, "narrow_to_wide", "wide_to_narrow",
+        "ring_consumer", "ring_consumer_b", "ring_producer", *MESH_IN, *MESH_OUT, "narrow_to_wide", "wide_to_narrow",
         "tensor", "tensor", "tensor",
     ]  # fmt: skip
     assert [engine for _, engine in CLIENTS[PortName.NARROW_READ]] == [*MESH_OUT, "narrow_to_wide", "tensor"]

@@ -13,6 +13,7 @@ import simpy
 from tests.tiled.units.bench import chip_of
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
+from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
@@ -40,7 +41,9 @@ class Circle:
     def __init__(self, nodes: int, hop_cycles: int = 1) -> None:
         self.clock = Clock()
         topology = chip_of(ring={"hop_cycles": hop_cycles})
-        self.stops = [RingStop(self.clock, topology, k, Unit(self.clock, f"link{k}")) for k in range(nodes)]
+        self.stops = [
+            RingStop(self.clock, topology, k, NodeLink(self.clock, Unit(self.clock, f"link{k}"))) for k in range(nodes)
+        ]
         self.sinks = [Sink(self.clock, Unit(self.clock, f"sink{k}")) for k in range(nodes)]
         for stop, sink, following in zip(self.stops, self.sinks, [*self.stops[1:], self.stops[0]], strict=True):
             stop.receiver = sink

@@ -22,6 +22,7 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import Passage, RingMonitor, SentTransfer
 
@@ -62,11 +63,11 @@ class Ring:
 
     def __init__(self, masters: list[tuple[int, set[int], int, list[int]]], reading: Reading = Reading.MEET) -> None:
         self.clock = Clock()
-        self.monitor = RingMonitor(self.clock, TILES, False, self._on_ring, reading)
+        self.monitor = RingMonitor(self.clock, chip_of(1, TILES), False, self._on_ring, reading)
         self.logs = [Log(node, self.monitor, self.clock) for node in range(NODES)]
         self.monitor.passages = list(self.logs)
         bits = [None, *range(NODES - 1)]
-        links = [Unit(self.clock, f"link{k}") for k in range(NODES)]
+        links = [NodeLink(self.clock, Unit(self.clock, f"link{k}")) for k in range(NODES)]
         self.stops = [RingStop(self.clock, chip_of(), *pair) for pair in zip(bits, links, strict=True)]
         for stop, log, following in zip(self.stops, self.logs, [*self.stops[1:], self.stops[0]], strict=True):
             stop.passage, stop.receiver = log, Taker(self.clock)
@@ -187,7 +188,7 @@ def test_a_transfer_that_is_over_at_the_end_of_the_cycle_meets_nobody_in_it(firs
     clock = Clock()
     one, other = (SentTransfer(name, 0, node, 0b100) for node, name in enumerate(("one", "other")))
     afloat = [one, other]
-    monitor = RingMonitor(clock, TILES, False, lambda: afloat)
+    monitor = RingMonitor(clock, chip_of(1, TILES), False, lambda: afloat)
     monitor.passages[0].note(one, tail=True)
     stop = monitor.passages[3]
     stop.note(one, tail=False)

@@ -11,7 +11,7 @@ from tilesim.machines.program import where
 from tilesim.tiled.isa.checks.values import MOST_WORDS, nest_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import mesh_words
-from tilesim.tiled.isa.model.fields import OPPOSITE, ByteFilter, MemoryName, Side, neighbour
+from tilesim.tiled.isa.model.fields import FLAGS_OF_B, OPPOSITE, ByteFilter, Channel, MemoryName, Side, neighbour
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Grid, Topology
@@ -26,6 +26,20 @@ def stop_faults(instruction: isa.Instruction, tiles: int) -> Iterator[str]:
     if isinstance(instruction, isa.RingProduce) and instruction.tiles & instruction.to:
         own = instruction.tiles & instruction.to
         yield f"to must not name the tile that sends ({own:#x}), as {instruction.to:#x} does"
+
+
+def channel_faults(instruction: isa.Instruction, topology: Topology) -> Iterator[str]:
+    """A channel of the ring, or a flag of one, that the chip doesn't have, and stops to which channel B doesn't go."""
+    one = topology.ring.consumer_queues == 1
+    lacks = "on a chip with one consumer queue (ring.consumer_queues)"
+    channel = getattr(instruction, "channel", Channel.A)
+    if channel is Channel.B and one:
+        yield f"channel must be a {lacks}, not b"
+    elif channel is Channel.B and getattr(instruction, "to", 0) >> topology.tiles:
+        yield f"to must name tiles alone on channel b, not the classifier or the sink, as {instruction.to:#x} does"  # type: ignore[union-attr]
+    if one:
+        unknown = dict.fromkeys(watcher.flag for watcher in getattr(instruction, "wait", ()))
+        yield from (f"wait must not name {flag} {lacks}" for flag in unknown if flag in FLAGS_OF_B)
 
 
 def ring_faults(instruction: isa.Instruction, topology: Topology) -> Iterator[str]:

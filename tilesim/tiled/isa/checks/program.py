@@ -70,6 +70,7 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     yield from _number_faults(instruction, program)
     yield from _bitmap_faults(instruction, topology.tiles)
     yield from buses.stop_faults(instruction, topology.tiles)
+    yield from buses.channel_faults(instruction, topology)
     if isinstance(instruction, MeshIn | isa.MeshOut):
         yield from buses.mesh_faults(instruction, topology)
     if isinstance(instruction, Infeed | Outfeed):

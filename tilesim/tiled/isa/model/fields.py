@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from tilesim.tiled.topology import Grid
+from tilesim.tiled.topology import Grid, Topology
 
 
 class Flag(StrEnum):
@@ -31,10 +31,32 @@ class Flag(StrEnum):
     RING_READ_A = "ring_read_a"
     RING_WRITE = "ring_write"
     RING_PRODUCER_A = "ring_producer_a"
+    RING_READ_B = "ring_read_b"
+    RING_PRODUCER_B = "ring_producer_b"
 
 
-FORMER_FLAGS = frozenset({"parameters", "wide_to_scaling", "ring_read_b", "ring_producer_b"})
+FORMER_FLAGS = frozenset({"parameters", "wide_to_scaling"})
 """Flags that nothing raised: fences of programs that tilesim 0.1 saved reset them."""
+
+
+class Channel(StrEnum):
+    """A virtual channel of the ring: one for each consumer queue of a tile. Source: libedgetpu's register names, which
+    have ring consumers A and B and count what each of them reads; US 2025/0265455 [0034] for one queue.
+    """
+
+    A = "a"
+    B = "b"
+
+    @property
+    def number(self) -> int:
+        """0 for A, which goes first wherever both want the same."""
+        return int(self is Channel.B)
+
+
+ORDINALS = {Channel.A: Flag.RING_PRODUCER_A, Channel.B: Flag.RING_PRODUCER_B}
+"""What counts, in each tile, the transfers of a channel that have passed its stop."""
+FLAGS_OF_B = frozenset({Flag.RING_READ_B, Flag.RING_PRODUCER_B})
+"""Flags that only a chip with two consumer queues raises."""
 
 
 class Engine(StrEnum):
@@ -55,6 +77,7 @@ class Engine(StrEnum):
     MESH_OUT_EAST = "mesh_out_east"
     MESH_OUT_SOUTH = "mesh_out_south"
     MESH_OUT_WEST = "mesh_out_west"
+    RING_CONSUMER_B = "ring_consumer_b"
 
 
 class Side(StrEnum):
@@ -192,9 +215,25 @@ def neighbour(grid: Grid, tile: int, side: Side) -> int | None:
     return None
 
 
+ON_B = " on channel B"
+"""What the stops of that channel are called by behind the name of their node."""
+
+
 def node_name(node: int, tiles: int) -> str:
-    """A node of the ring in words."""
+    """A node of the ring in words; those from ``tiles`` + 3 on are the same ones again, on channel B."""
+    if node >= tiles + 3:
+        return node_name(node - tiles - 3, tiles) + ON_B
     return f"tile {node - 1}" if 0 < node <= tiles else {0: "source", tiles + 1: "classifier"}.get(node, "sink")
+
+
+def flags_of(topology: Topology) -> tuple[Flag, ...]:
+    """The flags that a tile of a chip has."""
+    return tuple(flag for flag in Flag if topology.ring.consumer_queues > 1 or flag not in FLAGS_OF_B)
+
+
+def channels_of(topology: Topology) -> tuple[Channel, ...]:
+    """The channels of a chip's ring."""
+    return tuple(Channel)[: topology.ring.consumer_queues]
 
 
 def bits(bitmap: int) -> list[int]:

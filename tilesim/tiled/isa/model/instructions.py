@@ -19,6 +19,7 @@ from typing import ClassVar, TypeAlias, get_args
 
 from tilesim.tiled.isa.model.fields import (
     ByteFilter,
+    Channel,
     Engine,
     Flag,
     MemoryName,
@@ -28,7 +29,7 @@ from tilesim.tiled.isa.model.fields import (
     Traversal,
     Watcher,
 )
-from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN, MESH_OUT, SHEET, Goes, SheetRow
+from tilesim.tiled.isa.model.sheet import CONSUMERS, FLAGS, MESH_IN, MESH_OUT, SHEET, Goes, SheetRow
 
 WORD_BYTES = 16
 """An instruction word. Source: the Edge TPU's encoding as reported by others: 128-bit words, 1 to 17 of them."""
@@ -159,7 +160,8 @@ class TensorOp(_ForEngine):
 
 @dataclass(frozen=True, kw_only=True)
 class RingConsume(_ForEngine):
-    """Post a consumer: each arriving row with this tile's bit goes to the next address of ``write`` (wide rows).
+    """Post a consumer: each row with this tile's bit that arrives on ``channel`` goes to the next address of ``write``
+    (wide rows).
 
     With a ``filter`` the bytes that it keeps do, packed into rows, of which the last may end in zeros; what is kept
     beyond them is dropped.
@@ -170,18 +172,23 @@ class RingConsume(_ForEngine):
     tiles: int
     write: Traversal
     filter: ByteFilter | None = None
+    channel: Channel = Channel.A
     wait: tuple[Watcher, ...] = ()
     produce: str | None = None
     layer: int = -1
     label: str = ""
 
+    @property
+    def engine(self) -> Engine:
+        return CONSUMERS[self.channel]
+
 
 @dataclass(frozen=True, kw_only=True)
 class RingProduce(_ForEngine):
-    """Send the wide rows of ``read`` over the ring to the stops in the bitmap ``to``.
+    """Send the wide rows of ``read`` over the ring, on ``channel``, to the stops in the bitmap ``to``.
 
-    The ring counts in ``ring_producer_a`` the transfers that have passed the tile's stop: waiting for k makes this the
-    master after k others.
+    The ring counts in ``ring_producer_a`` the transfers of channel A that have passed the tile's stop: waiting for k
+    makes this the master after k others; in ``ring_producer_b`` those of channel B. B goes to tiles alone.
     """
 
     mnemonic: ClassVar[str] = "ring_produce"
@@ -189,6 +196,7 @@ class RingProduce(_ForEngine):
     tiles: int
     read: Traversal
     to: int
+    channel: Channel = Channel.A
     wait: tuple[Watcher, ...] = ()
     produce: str | None = None
     layer: int = -1
@@ -361,14 +369,14 @@ class Classify(_Listed):
 
 @dataclass(frozen=True, kw_only=True)
 class Infeed(_Listed):
-    """Controller: put rows on the ring for the stops in the bitmap ``to``.
+    """Controller: put rows on ``channel`` of the ring for the stops in the bitmap ``to``.
 
     ``source`` is ``host`` (the next rows that the host sends), ``data`` (rows from data memory at ``address`` on) or
     ``ring``: the next rows that reach the ring's sink, which are forwarded instead of being passed on to the host; they
     take their turn among those of the outfeeds. Source: US 2025/0265455 [0034] for that.
     ``transfers`` of ``rows`` each follow one another; from each to the next the bitmap moves up by one stop. They begin
     when, since the program (``load`` or ``run``) began, the tails of ``turn`` transfers have passed the infeed's own
-    stop, those that it has sent included: so it takes its turn among the ring's masters.
+    stop on that channel, those that it has sent included: so it takes its turn among the ring's masters.
     """
 
     mnemonic: ClassVar[str] = "infeed"
@@ -378,6 +386,7 @@ class Infeed(_Listed):
     address: int = 0
     to: int
     transfers: int = 1
+    channel: Channel = Channel.A
     turn: int = 0
     layer: int = -1
     label: str = ""

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 
-from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName, Side
+from tilesim.tiled.isa.model.fields import Channel, Engine, Flag, MemoryName, Side
 
 NARROW, WIDE = MemoryName.NARROW, MemoryName.WIDE
 
@@ -110,6 +110,8 @@ class SheetRow:
 MESH_IN = {side: Engine(f"mesh_in_{side}") for side in Side}
 MESH_OUT = {side: Engine(f"mesh_out_{side}") for side in Side}
 """The mesh engines at each side."""
+CONSUMERS = {Channel.A: Engine.RING_CONSUMER, Channel.B: Engine.RING_CONSUMER_B}
+"""The ring consumer of each channel."""
 
 SHEET: Mapping[str, SheetRow] = {
     "tensorop": SheetRow(
@@ -128,7 +130,7 @@ SHEET: Mapping[str, SheetRow] = {
     ),
     "ring_consume": SheetRow(
         words=4,
-        raises={Engine.RING_CONSUMER: Flag.RING_READ_A},
+        raises={Engine.RING_CONSUMER: Flag.RING_READ_A, Engine.RING_CONSUMER_B: Flag.RING_READ_B},
         counts="write",
         bus="ring",
         operands=(_rows("write", rank=0),),

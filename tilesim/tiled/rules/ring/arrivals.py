@@ -7,13 +7,13 @@ be posted before they come. And a reset of a tile's count of transfers must come
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator
-from itertools import islice
+from itertools import islice, product
 
-from tilesim.tiled.isa.model.fields import Flag, node_name
+from tilesim.tiled.isa.model.fields import ORDINALS, channels_of, node_name
 from tilesim.tiled.rules.ring.masters import Masters
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import Barrier, History, TransferOrder
-from tilesim.tiled.rules.untimed.transfers import Transfer
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
 from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem, WorkQueues
 
 
@@ -32,7 +32,7 @@ def uneven_totals(work: WorkQueues, begun: Collection[Transfer] = ()) -> Iterato
     first, in their order.
     """
     order = [*begun, *(transfer for transfer in work.transfers if transfer not in begun)]
-    for node in range(work.nodes):
+    for node in range(work.stops_on_ring):
         sent = [transfer for transfer in order if node in transfer.destinations]
         yield from _totals(node_name(node, work.tiles), sent, work.taking(node))
 
@@ -87,15 +87,15 @@ def early_resets(masters: Masters) -> Iterator[str]:
 def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
     """Every such reset that one of those after it may pass before it; the order of transfers must be proven."""
     watched = {count for queue in work.queues for item in queue for _, count, _ in item.conditions}
-    for tile, fences in enumerate(work.fences):
-        resets = [fence for fence in fences if Flag.RING_PRODUCER_A in fence.op.reset]
+    for (tile, fences), channel in product(enumerate(work.fences), channels_of(work.program.topology)):
+        resets = [fence for fence in fences if ORDINALS[channel] in fence.op.reset]
         for number, fence in enumerate(resets, 1):
-            if (tile, Flag.RING_PRODUCER_A, number) in watched:
+            if (tile, ORDINALS[channel], number) in watched:
                 execution = UntimedExecution(work, history, order)
                 with execution.holding(Barrier(fence=fence)):
                     passed = (
                         transfer
-                        for transfer in execution.passed(tile + 1)
+                        for transfer in execution.passed(first_stop(channel, work.tiles) + tile + 1)
                         if history.resets_before.get((transfer.number, tile), 0) >= number
                     )
                     yield from [_either(fence, transfer) for transfer in islice(passed, 1)]
@@ -103,6 +103,6 @@ def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Ite
 
 def _either(fence: Fence, transfer: Transfer) -> str:
     return (
-        f"{fence.name} (tile_fence) resets ring_producer_a of tile {fence.tile} before or after the tail of {transfer} "
-        f"passes that: no flag and no fence orders the two"
+        f"{fence.name} (tile_fence) resets {ORDINALS[transfer.channel]} of tile {fence.tile} before or after the tail "
+        f"of {transfer} passes that: no flag and no fence orders the two"
     )

@@ -11,7 +11,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 
-from tilesim.tiled.isa.model.fields import Flag, node_name
+from tilesim.tiled.isa.model.fields import ORDINALS, node_name
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import History, TransferOrder
 from tilesim.tiled.rules.untimed.transfers import Transfer, node_names
@@ -58,7 +58,7 @@ def at_once(work: WorkQueues, history: History, order: TransferOrder) -> Iterato
             continue  # it began only because others are assumed to; they wait without end, which is told
         later = history.order[places[first.number] + 1 :]
         with execution.holding(order.barrier(first, first.destinations[-1])):
-            others = (other for other in later if other.master != first.master)
+            others = (other for other in later if other.channel is first.channel and other.master != first.master)
             pairs = [(first, other) for other in others if execution.head_passed(other, other.master)]
         yield from pairs
 
@@ -124,7 +124,7 @@ def _waits(execution: UntimedExecution, item: WorkItem) -> Iterator[str]:
             needed[count] = max(expected, needed.get(count, 0))
     for count, expected in needed.items():
         _, flag, _ = count
-        if flag == Flag.RING_PRODUCER_A:
+        if flag in ORDINALS.values():
             yield _turn(execution, item, expected)
         else:
             yield f"{flag} to reach {expected}, which it does without that"

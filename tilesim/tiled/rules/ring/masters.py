@@ -66,7 +66,7 @@ def prove(work: WorkQueues, history: History) -> Masters:
 def _neighbours(work: WorkQueues, order: list[Transfer]) -> Wanted:
     """Those that follow one another at a stop which is the master of one of them."""
     wanted: Wanted = defaultdict(list)
-    for node in range(work.nodes):
+    for node in range(work.stops_on_ring):
         for first, other in pairwise(transfer for transfer in order if transfer.passes(node)):
             if first.master != other.master and node in {first.master, other.master}:
                 wanted[first, node].append(other)
@@ -75,14 +75,14 @@ def _neighbours(work: WorkQueues, order: list[Transfer]) -> Wanted:
 
 class _Proof:
     def __init__(self, work: WorkQueues, history: History) -> None:
-        self.order = TransferOrder(history.order, work.nodes)
+        self.order = TransferOrder(history.order, work.stops_on_ring)
         self._passing: list[Collision] = []
         self._work, self._history = work, history
         self._proofs: Counter[str] = Counter()
         self._early_resets: list[tuple[Fence, Transfer]] = []
         self._resets: dict[tuple[Transfer, int], list[tuple[Fence, int]]] = defaultdict(list)
         for fence, number, last in history.last_before_reset:
-            self._resets[last, fence.tile + 1].append((fence, number))
+            self._resets[last, last.first_stop + fence.tile + 1].append((fence, number))
         self.order.close()
 
     def check(self, wanted: Wanted) -> None:
@@ -133,7 +133,8 @@ class _Proof:
         for met in self._open():
             for node in met.first.destinations:
                 stretch = range((node - met.stop) % self._work.nodes + 1)
-                way = ((met.stop + hops) % self._work.nodes for hops in stretch)
+                base = met.first.first_stop
+                way = (base + (met.stop + hops) % self._work.nodes for hops in stretch)
                 if node in met.other.destinations and all(stop in met.shared for stop in way):
                     yield met.first, met.other, node
 

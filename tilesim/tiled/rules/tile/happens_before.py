@@ -17,14 +17,14 @@ from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
-from tilesim.tiled.isa.model.fields import Engine, Flag
+from tilesim.tiled.isa.model.fields import ORDINALS, Engine, Flag
 from tilesim.tiled.isa.model.instructions import TileFence, Work
 from tilesim.tiled.rules.tile.effects import Effects, Section, WatchedCounts
 from tilesim.tiled.topology import Topology
 
 RING_ROLES = (Engine.RING_CONSUMER, Engine.RING_PRODUCER)
 """Engines that have one buffer on a chip whose ``ring.queue`` is shared."""
-EXTERNAL = frozenset({Flag.RING_PRODUCER_A})
+EXTERNAL = frozenset(ORDINALS.values())
 """Flags that no instruction of the tile raises, but whatever passes on the ring: they order nothing here."""
 
 _RAISED_TO = attrgetter("raised_to")

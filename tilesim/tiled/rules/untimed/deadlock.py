@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from functools import partial
 
 from tilesim.sim.deadlock import Awaited, explain
-from tilesim.tiled.isa.model.fields import Flag, node_name
+from tilesim.tiled.isa.model.fields import ORDINALS, node_name
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
-from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues
 
 
@@ -93,8 +93,10 @@ def _undrained(execution: UntimedExecution, fence: Fence) -> WorkItem | None:
 def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: int) -> Awaited[WorkItem]:
     tile, flag, resets = count
     stands = execution.count(count)
-    if flag == Flag.RING_PRODUCER_A:
-        return _turn(execution, tile, expected, stands)
+    for channel, ordinal in ORDINALS.items():
+        if flag == ordinal:
+            first = first_stop(channel, execution.work.tiles)
+            return _turn(execution, first if tile == CONTROLLER else first + tile + 1, expected, stands)
     if count == FORWARDED:
         return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
@@ -108,9 +110,8 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
     return Awaited(f"{words}, and nothing else raises it{' since a fence set it back' if earlier else ''}")
 
 
-def _turn(execution: UntimedExecution, tile: int, expected: int, stands: int) -> Awaited[WorkItem]:
+def _turn(execution: UntimedExecution, node: int, expected: int, stands: int) -> Awaited[WorkItem]:
     """Why too few transfers pass: the order of the masters' turns must be that in which they come by on the ring."""
-    node = SOURCE if tile == CONTROLLER else tile + 1
     turns = "a transfer" if expected == 1 else f"{expected} transfers"
     words = f"{turns} to pass {node_name(node, execution.work.tiles)} before it, and {stands or 'none'} can"
     for transfer in execution.work.transfers:

@@ -13,9 +13,9 @@ from contextlib import contextmanager
 from itertools import islice
 from typing import Any
 
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.fields import ORDINALS, channels_of
 from tilesim.tiled.rules.untimed.transfer_order import Barrier, History, TransferOrder
-from tilesim.tiled.rules.untimed.transfers import SOURCE, Transfer
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count, Fence, Stop, WorkItem, WorkQueues
 
 Cells = Any
@@ -81,7 +81,7 @@ class UntimedExecution:
         """Rows of each transfer that have left its master, and each of its destinations."""
         self.tails = [0] * len(work.transfers)
         """Stops that the last row of each has passed."""
-        self.taken, self.room = [0] * work.nodes, [0] * work.nodes
+        self.taken, self.room = [0] * work.stops_on_ring, [0] * work.stops_on_ring
         """Rows that have been taken at each node, and for how many consumers have been posted."""
         self.through = [0] * work.tiles
         """Tile fences that are through."""
@@ -89,15 +89,18 @@ class UntimedExecution:
         self.history = history or History()
         self._recording = history is None
         self._order = order
-        self.tails_at = [0] * work.nodes
+        self.tails_at = [0] * work.stops_on_ring
         """With an order: the transfers whose tails have passed each stop, as a bitmap."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
         self._barrier = NO_BARRIER
-        self._resets = [0] * work.tiles
-        self._last_tail: list[Transfer | None] = [None] * work.tiles
+        self._resets = [0] * work.stops_on_ring
+        """Of each stop's count of transfers, and the last that it has counted."""
+        self._last_tail: list[Transfer | None] = [None] * work.stops_on_ring
         self._log: list[tuple[Cells, Any, Any]] | None = None
-        self._heading = [[sent for sent in work.transfers if node in sent.destinations] for node in range(work.nodes)]
+        self._heading = [
+            [sent for sent in work.transfers if node in sent.destinations] for node in range(work.stops_on_ring)
+        ]
         self._ranks = {transfer.number: rank for rank, transfer in enumerate(self.history.order)} if order else {}
         self._worklist = deque(range(queues))
         self._behind: deque[Transfer] = deque()
@@ -339,15 +342,15 @@ class UntimedExecution:
             self._count_tail(transfer, node)
 
     def _count_tail(self, transfer: Transfer, node: int) -> None:
-        tile = node - 1
-        if node == SOURCE:
-            self._raise(self.work.tails_at_source(transfer.place), 1)
+        tile, channel = node - transfer.first_stop - 1, transfer.channel
+        if tile < 0:
+            self._raise(self.work.tails_at_source(transfer.place, channel), 1)
         elif tile < self.work.tiles:
             resets = self.history.resets_before
             if self._recording:
-                resets[transfer.number, tile] = self._resets[tile]
-                self._last_tail[tile] = transfer
-            self._raise((tile, Flag.RING_PRODUCER_A, resets.get((transfer.number, tile), self._resets[tile])), 1)
+                resets[transfer.number, tile] = self._resets[node]
+                self._last_tail[node] = transfer
+            self._raise((tile, ORDINALS[channel], resets.get((transfer.number, tile), self._resets[node])), 1)
         if self._order is not None:
             self._put(self.tails_at, node, self.tails_at[node] | self._order.bit(transfer))
             for other in self._order.after(transfer, node):
@@ -384,13 +387,18 @@ class UntimedExecution:
 
     def _pass_fence(self, fence: Fence) -> None:
         tile = fence.tile
-        if Flag.RING_PRODUCER_A in fence.op.reset:
-            last = self._last_tail[tile]
-            if self._recording and last is not None:
-                self.history.last_before_reset.append((fence, self.through[tile], last))
-            self._put(self._resets, tile, self._resets[tile] + 1)
+        for channel in channels_of(self.work.program.topology):
+            if ORDINALS[channel] in fence.op.reset:
+                self._reset(fence, first_stop(channel, self.work.tiles) + tile + 1)
         self._put(self.through, tile, self.through[tile] + 1)
         self._put(self.controller, "increments", self.controller["increments"] + fence.op.increment)
+
+    def _reset(self, fence: Fence, stop: int) -> None:
+        """A stop's count of transfers begins anew."""
+        last = self._last_tail[stop]
+        if self._recording and last is not None:
+            self.history.last_before_reset.append((fence, self.through[fence.tile], last))
+        self._put(self._resets, stop, self._resets[stop] + 1)
 
     def _check_stops(self) -> None:
         number = self.controller["stop"]

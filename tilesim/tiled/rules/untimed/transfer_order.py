@@ -56,14 +56,14 @@ class Barrier:
 
 class TransferOrder:
     """Of transfers in an ``order`` in which they can go: for each stop and transfer, as a bitmap of places in that
-    order, those whose tails are known to have passed before it comes.
+    order, those whose tails are known to have passed before it comes. ``stops``: those of all channels.
     """
 
-    def __init__(self, order: Sequence[Transfer], nodes: int) -> None:
+    def __init__(self, order: Sequence[Transfer], stops: int) -> None:
         self._order = order
         self._places = {transfer: place for place, transfer in enumerate(order)}
         self._passing = [
-            [place for place, transfer in enumerate(order) if transfer.passes(node)] for node in range(nodes)
+            [place for place, transfer in enumerate(order) if transfer.passes(node)] for node in range(stops)
         ]
         self._at = [sum(1 << place for place in passing) for passing in self._passing]
         self._before = [dict.fromkeys(passing, 0) for passing in self._passing]
@@ -131,9 +131,18 @@ class TransferOrder:
             self._before[node][place] = known
         return changed
 
+    def _following(self, node: int) -> int | None:
+        """The next stop on the ring of that channel, if anything passes this one."""
+        if not self._passing[node]:
+            return None
+        nodes = self._order[self._passing[node][0]].nodes
+        return node // nodes * nodes + (node + 1) % nodes
+
     def _pass_on(self, node: int) -> bool:
         """Packets come to the next stop in the order in which they leave this one."""
-        following = (node + 1) % len(self._passing)
+        following = self._following(node)
+        if following is None:
+            return False
         come = [place for place in self._passing[following] if self._order[place].master != following]
         both = sum(1 << place for place in come)
         changed = False

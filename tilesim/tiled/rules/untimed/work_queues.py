@@ -9,10 +9,10 @@ from dataclasses import dataclass, field
 from tilesim.machines.program import where
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import words_per_access
-from tilesim.tiled.isa.model.fields import OPPOSITE, Engine, Flag, neighbour
+from tilesim.tiled.isa.model.fields import OPPOSITE, ORDINALS, Channel, Engine, Flag, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import firing_conditions
-from tilesim.tiled.rules.untimed.transfers import Transfer, sent_by
+from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop, sent_by
 
 CONTROLLER = -1
 """In place of a tile, for infeed, outfeed and classifier."""
@@ -113,9 +113,16 @@ class WorkQueues:
     def nodes(self) -> int:
         return self.tiles + 3
 
-    def tails_at_source(self, place: int) -> Count:
-        """What the infeed counts of the transfers that pass it, in the section of the instruction at ``place``."""
-        return CONTROLLER, Flag.RING_PRODUCER_A, int(place >= self.load_end)
+    @property
+    def stops_on_ring(self) -> int:
+        """Those of all channels."""
+        return self.nodes * self.program.topology.ring.consumer_queues
+
+    def tails_at_source(self, place: int, channel: Channel) -> Count:
+        """What the infeed counts of the transfers of a channel that pass it, in the section of the instruction at
+        ``place``.
+        """
+        return CONTROLLER, ORDINALS[channel], int(place >= self.load_end)
 
     def taking(self, node: int) -> list[WorkItem]:
         """The items that take rows at a node, in their order."""
@@ -210,9 +217,9 @@ class _Assignment:
         item = self._item(op, queue, firing.rounds, tuple(gates), firing.rises, self._count(tile, isa.raised_flag(op)))
         self._last[tile, op.engine] = queue, len(self.work.queues[queue])
         if isinstance(op, isa.RingConsume):
-            self._take(item, tile + 1)
+            self._take(item, first_stop(op.channel, self.work.tiles) + tile + 1)
         elif isinstance(op, isa.RingProduce):
-            self._send(item, 0, tile + 1, op.to)
+            self._send(item, 0, first_stop(op.channel, self.work.tiles) + tile + 1, op.to)
         elif isinstance(op, isa.MeshOut):
             to = neighbour(topology.grid, tile, op.side)
             assert to is not None
@@ -244,7 +251,7 @@ class _Assignment:
                 self._send(self._item(op, queue, rows, (*turn, *self._forwarding(op, rows))), ordinal, master, to)
 
     def _turn(self, op: isa.Infeed) -> tuple[Condition, ...]:
-        return ((0, self.work.tails_at_source(self._place), op.turn),) if op.turn else ()
+        return ((0, self.work.tails_at_source(self._place, op.channel), op.turn),) if op.turn else ()
 
     def _forwarding(self, op: isa.Infeed | isa.Classify, rows: int) -> Iterator[Condition]:
         """A row that is forwarded must have been taken."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
+from collections.abc import Generator, Mapping
 from functools import partial
 from math import ceil
 from typing import Any
@@ -15,6 +15,7 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.fields import ON_B, Channel
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
@@ -25,8 +26,8 @@ from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
 FORWARDED_ROWS = 2
 """Rows from the ring's sink that may wait for the infeed: enough for one a cycle. Assumption."""
-TAILS = "tails"
-"""Counts the transfers that have passed the infeed's stop."""
+TAILS = {Channel.A: "tails", Channel.B: "tails_b"}
+"""What counts the transfers of a channel that have passed the infeed's stop."""
 
 
 class InfeedEngine:
@@ -48,7 +49,7 @@ class InfeedEngine:
         topology: Topology,
         data_memory: Memory,
         host: HostInfeed,
-        stop: RingStop | BurstStop,
+        stops: Mapping[Channel, RingStop | BurstStop],
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
@@ -59,14 +60,16 @@ class InfeedEngine:
         self._data_memory = data_memory
         self._host = host
         self._from_host = partial(takes_from_host, topology=topology)
-        self._stop = stop
+        self._stops = stops
         self.passed = FlagFile(clock)
-        stop.on_tail = partial(self.passed.raise_by, TAILS)
+        for channel, stop in stops.items():
+            stop.on_tail = partial(self.passed.raise_by, TAILS[channel])
         clock.process(self._work())
 
     def restart(self) -> None:
         """A program begins."""
-        self.passed.reset(TAILS)
+        for channel in self._stops:
+            self.passed.reset(TAILS[channel])
 
     def _work(self) -> Work:
         while True:
@@ -74,12 +77,13 @@ class InfeedEngine:
             op: Infeed = yield from self.unit.wait(self.buffer.get(), Reason.INSTRUCTION)
             yield from self.unit.begin(op.label)
             if op.turn:
-                turn = self.passed.reached(TAILS, op.turn)
+                turn = self.passed.reached(TAILS[op.channel], op.turn)
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
-            if isinstance(self._stop, BurstStop):
-                yield from self._send_bursts(op, self._stop)
+            stop = self._stops[op.channel]
+            if isinstance(stop, BurstStop):
+                yield from self._send_bursts(op, stop)
             else:
-                yield from self._send(op, self._stop)
+                yield from self._send(op, stop)
             stored = op.source == "data" and not self._from_host(op)
             self.unit.act({Action.DATA_MEMORY_READ: op.total_rows} if stored else {})
 
@@ -115,8 +119,9 @@ class InfeedEngine:
         return rows.reshape(len(rows), op.rows, self._row_bytes)
 
     def _describe(self, op: Infeed) -> str:
-        passed = self.passed.count(TAILS)
-        return f"the tails of {op.turn} transfers to pass the infeed's ring stop; so far {passed} have"
+        on_b = ON_B if op.channel is Channel.B else ""
+        passed = self.passed.count(TAILS[op.channel])
+        return f"the tails of {op.turn} transfers to pass the infeed's ring stop{on_b}; so far {passed} have"
 
     def _row(self, op: Infeed, row: int) -> Generator[simpy.Event, Any, Bytes]:
         if op.source == "data" and not self._from_host(op):

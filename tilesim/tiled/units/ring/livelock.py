@@ -9,6 +9,7 @@ from simpy.core import StopSimulation
 
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.unit import Unit
+from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import RingStop
 
 PATIENCE_LAPS = 1024
@@ -33,6 +34,7 @@ class LivelockMonitor:
         self._clock = clock
         self._stops = stops
         self._units = units
+        self._channels = len({stop.channel for stop in stops})
         self._awaits_tails = awaits_tails
         self._looking = False
         self._before: object = None
@@ -47,7 +49,7 @@ class LivelockMonitor:
 
     def _look_again(self) -> None:
         stop = self._stops[0]
-        lap_cycles = max(len(self._stops) * stop.hop_cycles, stop.row_cycles)
+        lap_cycles = max(len(self._stops) // self._channels * stop.hop_cycles, stop.row_cycles)
         self._clock.phase(Phase.SETTLE, lap_cycles).callbacks.append(self._look)
 
     def _look(self, _: simpy.Event) -> None:
@@ -65,7 +67,7 @@ class LivelockMonitor:
         self._look_again()
 
     def _quiet(self) -> bool:
-        return all(isinstance(listener, RingStop) for listener in self._clock.listeners())
+        return all(isinstance(listener, RingStop | NodeLink) for listener in self._clock.listeners())
 
     def _counted(self) -> bool:
         """Whether somebody counts the laps."""

@@ -1,7 +1,8 @@
 """The data ring: packets of one wide row pass from stop to stop.
 
 Nodes in order: source (the controller's infeed), the tiles row by row, the classifier, sink (the controller's
-outfeed), and back to source.
+outfeed), and back to source. On a chip with two consumer queues each node has a stop for each channel, and both share
+its link.
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from typing import Protocol
 
 import simpy
 
-from tilesim.sim.core.clock import Clock, Phase, Work
+from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.memory import Bytes
-from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
+from tilesim.sim.core.unit import BUSY, Reason, Unit
+from tilesim.tiled.isa.model.fields import Channel
 from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring_monitor import Passage, SentTransfer
 
 
@@ -69,7 +72,8 @@ class StopListener(Protocol):
 
 
 class RingStop:
-    """One node's stop: a register for what arrives, the link to the next node, and a queue for what the node sends.
+    """One node's stop, or that of one of its channels: a register for what arrives, the link to the next node, and a
+    queue for what the node sends.
 
     In each cycle the head of the register is tested: a set bit means that the row is taken here (and the bit
     cleared); a packet with bits left is forwarded. Both happen together or not at all. A node's own packet enters the
@@ -92,8 +96,12 @@ class RingStop:
     cut-through, credits, forwarding before injection and counting tails are assumptions.
     """
 
-    def __init__(self, clock: Clock, topology: Topology, bit: int | None, link: Unit) -> None:
-        self.link = link
+    def __init__(
+        self, clock: Clock, topology: Topology, bit: int | None, node_link: NodeLink, channel: Channel = Channel.A
+    ) -> None:
+        self.node_link = node_link
+        self.link = node_link.unit
+        self.channel = channel
         self.receiver: Receiver | None = None
         self.on_tail: Callable[[], None] | None = None
         self.on_miss: Callable[[], None] | None = None
@@ -102,7 +110,8 @@ class RingStop:
         self.outgoing: deque[Packet] = deque()
         self._places = topology.ring.hop_cycles + 1
         self._freed: deque[int] = deque()
-        self.node = 0 if bit is None else bit + 1
+        self.node = (0 if bit is None else bit + 1) + channel.number * topology.ring_links
+        """Its number among all stops: those of channel B come behind those of A."""
         self.hop_cycles = topology.ring.hop_cycles
         self.row_cycles = topology.ring_row_cycles
         self._clock = clock
@@ -112,20 +121,16 @@ class RingStop:
         self._next: RingStop | None = None
         self._previous: RingStop | None = None
         self._sent: simpy.Event | None = None
-        self._decisions: set[int] = set()
-        self._lacks_credit = False
-        self._next_packet = self._link_free = 0
-        """The cycles from which on the stop can handle another packet that takes its time, and the link take one."""
+        self._next_packet = 0
+        """The cycle from which on the stop can handle another packet that takes its time."""
+        node_link.stops.append(self)
 
     def connect(self, following: RingStop) -> None:
         self._next, following._previous = following, self
 
     def poke(self, after_cycles: int = 0) -> None:
         """Something may be possible now, or ``after_cycles`` from now."""
-        cycle = self._clock.cycle + after_cycles
-        if cycle not in self._decisions:
-            self._decisions.add(cycle)
-            self._clock.phase(Phase.ARBITRATE, after_cycles).callbacks.append(self._decide)
+        self.node_link.poke(after_cycles)
 
     def send(self, packet: Packet) -> simpy.Event:
         """Queue a packet from this node; the event is when it has left."""
@@ -163,29 +168,27 @@ class RingStop:
 
     def state(self) -> object:
         """Everything that decides on what the stop does next, but for what others do."""
-        now = self._clock.cycle
-        packets = [(ready - now, packet.header, packet.transfer, packet.number) for ready, packet in self._register]
+        now, places = self._clock.cycle, self.credits
+        packets = [
+            (max(0, ready - now), packet.header, packet.transfer, packet.number) for ready, packet in self._register
+        ]
         coming = [cycle - now for cycle in self._freed]
-        decisions = sorted(cycle - now for cycle in self._decisions)
-        busy = max(0, self._next_packet - now), max(0, self._link_free - now)
-        return packets, len(self.outgoing), self.credits, coming, decisions, busy
+        decisions = self.node_link.decisions_from(now)
+        busy = max(0, self._next_packet - now), max(0, self.node_link.free - now)
+        return packets, len(self.outgoing), places, coming, decisions, busy
 
-    def _decide(self, _: simpy.Event) -> None:
-        now = self._clock.cycle
-        self._decisions.discard(now)
-        self._lacks_credit = False
+    def decide(self, now: int) -> None:
+        """Do what can be done in this cycle; the stops of the channels before this one have."""
         self._let_instants_pass(now)
         if self._next_packet <= now:
             if self._handle_head(now):
                 self._let_instants_pass(now)
         elif self._register:
             self.poke(self._next_packet - now)
-        if self.outgoing and (self._link_free <= now or self.outgoing[0].instant):
+        if self.outgoing and (self.node_link.free <= now or self.outgoing[0].instant):
             self._inject()
         elif self.outgoing:
-            self.poke(self._link_free - now)
-        if not self._lacks_credit:
-            self._end_wait()
+            self.poke(self.node_link.free - now)
 
     def _let_instants_pass(self, now: int) -> None:
         """Handle the packets at the head of the register that take no time, as many as can go on."""
@@ -220,8 +223,8 @@ class RingStop:
 
     def _link_takes_packets(self, now: int) -> bool:
         """Whether one can enter the link in this cycle; what becomes of the link if not."""
-        if self._link_free > now:
-            self.poke(self._link_free - now)
+        if self.node_link.free > now:
+            self.poke(self.node_link.free - now)
             return False
         if not self.credits:
             self._await_credit()
@@ -255,18 +258,9 @@ class RingStop:
         return self.receiver.obstacle() if taken and self.receiver is not None else None
 
     def _await_credit(self) -> None:
-        self._lacks_credit = True
         if self._freed:  # by a packet that began to leave when nobody here waited
             self.poke(self._freed[0] - self._clock.cycle)
-        if self.link.waiting is None:
-            self.link.spend("idle")
-            self.link.waiting = Wait(Reason.CREDIT, self._clock.cycle, lambda: "a place at the next stop")
-
-    def _end_wait(self) -> None:
-        """Whatever waited for a credit has left, has been taken here, or waits for its consumer now."""
-        if self.link.waiting is not None:
-            self.link.spend(Reason.CREDIT.kind)
-            self.link.waiting = None
+        self.node_link.await_credit()
 
     def _inject(self) -> None:
         if not self.outgoing[0].instant and not self.credits:
@@ -296,24 +290,16 @@ class RingStop:
         if packet.instant:
             self._pass_over(packet)
             return
-        self._link_free = self._clock.cycle + self.row_cycles
-        self.link.instruction = packet.sender
-        self._end_wait()
-        self.link.spend("idle")
-        self.link.add(BUSY, self.row_cycles, packet.row.shape[1])
+        self.node_link.carry(packet.sender, self.row_cycles, packet.row.shape[1])
         self._places -= 1
         if self.listener is not None:
-            self.listener.enters(packet, self._clock.cycle, self._link_free)
+            self.listener.enters(packet, self._clock.cycle, self.node_link.free)
         self._next.arrive(packet, self.hop_cycles)
 
     def _pass_over(self, packet: Packet) -> None:
         """Let a packet that takes no time stand at the next stop, behind all that are on their way there."""
         assert self._next is not None
-        if self._link_free <= self._clock.cycle:  # else the link has accounted for this cycle
-            self.link.spend("idle" if self.link.waiting is None else Reason.CREDIT.kind)
-        waiter, self.link.instruction = self.link.instruction, packet.sender
-        self.link.add(BUSY, 0, packet.row.shape[1])
-        self.link.instruction = waiter
+        self.node_link.pass_over(packet.sender, packet.row.shape[1])
         self._next.arrive(packet, 0)
 
     def arrive(self, packet: Packet, after_cycles: int) -> None:

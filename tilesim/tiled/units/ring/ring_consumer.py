@@ -15,13 +15,15 @@ from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import ByteFilter, Engine, MemoryName
+from tilesim.tiled.isa.model.fields import ByteFilter, Channel, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
 from tilesim.tiled.isa.model.loops import Gate, completions
+from tilesim.tiled.isa.model.sheet import CONSUMERS
 from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
 from tilesim.tiled.units.ring.announcement import Announcement
 from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
+from tilesim.tiled.units.ring.ring_commits import RingCommits
 
 
 class RingConsumer(TileEngine[RingConsume]):
@@ -33,17 +35,27 @@ class RingConsumer(TileEngine[RingConsume]):
     only one that completes a row of ``write`` is committed, and waits for that row's loop watchers. A last row that is
     not full is committed with the row that brings its last byte; if that one completes another row as well, in the
     cycle after, in which none is taken. The consumer is posted up to its last cycle: in the one after, a row for it
-    finds nobody. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's timing is an assumption.
+    finds nobody. Where a tile has one of channel B, too, :mod:`~tilesim.tiled.units.ring.ring_commits` says who waits
+    for whom. Source: US 2025/0265455 [0034]-[0035], [0046]; the filter's timing is an assumption.
     """
 
     def __init__(
-        self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingConsume] | None = None
+        self,
+        tile: TileContext,
+        unit: Unit,
+        stop: RingStop | BurstStop,
+        buffer: Fifo[RingConsume] | None = None,
+        channel: Channel = Channel.A,
+        commits: RingCommits | None = None,
     ) -> None:
         self._stop = stop
+        self._number = channel.number
+        self._commits = commits
+        self._words = "its ring consumer" if channel is Channel.A else "its ring consumer B"
         self._byte_filter: ByteFilterUnit | None = None
         self._address: int | None = None
         self._taken: simpy.Event | None = None
-        super().__init__(tile, unit, Engine.RING_CONSUMER, buffer)
+        super().__init__(tile, unit, CONSUMERS[channel], buffer)
         self._committing = tile.memories.slot(self.name, "write", MemoryName.WIDE)
         if isinstance(stop, RingStop):
             stop.receiver = self
@@ -71,6 +83,7 @@ class RingConsumer(TileEngine[RingConsume]):
             self._address = None if row is None else int(addresses[row])
             moved_bytes = 0 if row is None else memories.row_bytes
             if not step.takes:
+                yield from self._await_commit()
                 self._commit()
             elif isinstance(self._stop, BurstStop):
                 yield from self._pack(self._stop, moved_bytes)
@@ -116,16 +129,28 @@ class RingConsumer(TileEngine[RingConsume]):
         instant: bool = yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
         return instant
 
+    def _await_commit(self) -> Work:
+        """Wait for a cycle in which the other consumer of the tile, if there is one, commits no row."""
+        if self._commits is not None:
+            owed = self._commits.owe(self._number)
+            yield from self.unit.wait(owed, Reason.PORT, lambda: "the other ring consumer to have written a row")
+
+    def _clashes(self) -> bool:
+        """Whether a row that is taken from this cycle on would be committed with one of the other consumer."""
+        if self._commits is None or self._address is None:
+            return False
+        return self._commits.clashes(self._number, self.tile.clock.cycle + self._stop.row_cycles - 1)
+
     def obstacle(self) -> str | None:
         if self._taken is not None:
-            return None
+            return "the other ring consumer, which writes a row" if self._clashes() else None
         if self.unit.waiting is not None and self.unit.waiting.reason is Reason.FLAG:
-            return f"its ring consumer, which waits for {self.unit.waiting.describe()}"
+            return f"{self._words}, which waits for {self.unit.waiting.describe()}"
         if self.unit.engaged:
-            return "its ring consumer, which writes a row"
+            return f"{self._words}, which writes a row"
         if self.unfinished:
-            return f"its ring consumer, which has {self.unfinished[0].label} still to begin"
-        return "a ring consumer to be posted"
+            return f"{self._words}, which has {self.unfinished[0].label} still to begin"
+        return f"{self._words.replace('its', 'a')} to be posted"
 
     def take(self, packet: Packet) -> None:
         assert self._taken is not None
@@ -138,6 +163,8 @@ class RingConsumer(TileEngine[RingConsume]):
 
     def _commit_with_last_part(self, instant: bool) -> None:
         """The first part of a row that is complete then has been taken in this cycle."""
+        if self._commits is not None and not instant:
+            self._commits.note(self._number, self.tile.clock.cycle + self._stop.row_cycles - 1)
         if instant or self._stop.row_cycles == 1:
             self._commit(instant)
             return

@@ -22,12 +22,14 @@ from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.topology import Topology
 
 
 @dataclass(frozen=True, eq=False)
 class SentTransfer:
-    """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's node ``master`` to
-    the stops in the bitmap ``to``.
+    """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's stop ``master`` to
+    the stops in the bitmap ``to``. The stops of channel B are numbered behind those of A, so that those on two channels
+    pass none in common.
     """
 
     sender: str
@@ -126,14 +128,16 @@ class RingMonitor:
     def __init__(
         self,
         clock: Clock,
-        tiles: int,
+        topology: Topology,
         strict: bool,
         on_ring: Callable[[], Iterable[SentTransfer]],
         reading: Reading = Reading.MEET,
     ) -> None:
-        self.passages = [Passage(node, self._meet, self._begin) for node in range(tiles + 3)]
+        self._nodes = topology.ring_links
+        stops = self._nodes * topology.ring.consumer_queues
+        self.passages = [Passage(node, self._meet, self._begin) for node in range(stops)]
         self._clock = clock
-        self._tiles = tiles
+        self._tiles = topology.tiles
         self._strict = strict
         self._on_ring = on_ring
         self._reading = reading
@@ -177,7 +181,12 @@ class RingMonitor:
         if self._reading is Reading.MEET:
             return
         for other in self._under_way:
-            if other.master != transfer.master and self._reading.forbids_at_once(self._share(other, transfer)):
+            apart = other.master // self._nodes != transfer.master // self._nodes  # on two channels
+            if (
+                not apart
+                and other.master != transfer.master
+                and self._reading.forbids_at_once(self._share(other, transfer))
+            ):
                 self._suspect(AT_ONCE, passage, other, transfer)
         self._under_way.append(transfer)
 
@@ -243,6 +252,7 @@ class RingMonitor:
 
     def _floating(self, afloat: Afloat) -> Finding:
         sent = self._named(afloat.transfer)
+        base = afloat.transfer.master // self._nodes * self._nodes
         return {
             "kind": "floating packet",
             "instruction": sent["instruction"],
@@ -250,7 +260,9 @@ class RingMonitor:
             "master": sent["master"],
             "row": afloat.row,
             "bitmap": afloat.header,
-            "to": [node_name(bit + 1, self._tiles) for bit in range(self._tiles + 2) if afloat.header >> bit & 1],
+            "to": [
+                node_name(base + bit + 1, self._tiles) for bit in range(self._tiles + 2) if afloat.header >> bit & 1
+            ],
             "stop": node_name(afloat.node, self._tiles),
         }
 
@@ -262,9 +274,10 @@ class RingMonitor:
         }
 
     def _path(self, transfer: SentTransfer) -> list[int]:
-        count = len(self.passages)
+        count = self._nodes
+        base = transfer.master // count * count
         reach = max((bit + 1 - transfer.master) % count for bit in range(count - 1) if transfer.to >> bit & 1)
-        return [(transfer.master + step) % count for step in range(reach + 1)]
+        return [base + (transfer.master + step) % count for step in range(reach + 1)]
 
     def _share(self, one: SentTransfer, other: SentTransfer) -> bool:
         return not set(self._path(one)).isdisjoint(self._path(other))

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.tiled.isa.model.fields import Engine, Flag, MemoryName
+from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
 from tilesim.tiled.isa.model.loops import Gate, completions
 from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
@@ -21,8 +21,6 @@ from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
-ORDINAL = Flag.RING_PRODUCER_A
-"""Counts the transfers that have passed a tile's ring stop: who is to be the k-th master there waits for k of them."""
 FETCH_CYCLES = 1
 """Cycles that it takes to read a row."""
 PASSING = "transfers that pass the tile's ring stop"
@@ -34,21 +32,28 @@ class RingProducer(TileEngine[RingProduce]):
     Timing: unloaded, a row read in cycle t enters the link from t + 1 on, for the k = ceil(row bytes /
     ring.width_bytes) cycles of a link; the next row is read in the cycle after that; R rows take (1 + k) * R cycles;
     its flag rises with rows that have left. A tail of which the last part passes the tile's stop in t raises
-    ``ORDINAL`` at t + 1. Source: US 2025/0265455 [0035]; that masters take turns by counting is from the Edge TPU's
-    programs as reported by others, what is counted and one row at a time are assumptions.
+    ``ring_producer_a`` at t + 1, on channel B ``ring_producer_b``: who is to be the k-th master there waits for k of
+    them. There is one producer for both channels, whose instructions keep their order. Source: US 2025/0265455 [0035];
+    that masters take turns by counting is from the Edge TPU's programs as reported by others, what is counted and one
+    row at a time are assumptions.
     """
 
     def __init__(
-        self, tile: TileContext, unit: Unit, stop: RingStop | BurstStop, buffer: Fifo[RingProduce] | None = None
+        self,
+        tile: TileContext,
+        unit: Unit,
+        stops: Mapping[Channel, RingStop | BurstStop],
+        buffer: Fifo[RingProduce] | None = None,
     ) -> None:
         super().__init__(tile, unit, Engine.RING_PRODUCER, buffer)
-        self._stop = stop
+        self._stops = stops
         self._fetching = tile.memories.slot(self.name, "read", MemoryName.WIDE)
         self._reads = Announcement(tile.arbiter, self._fetching, tile.clock)
-        stop.on_tail = partial(tile.flags.raise_by, ORDINAL)
+        for channel, stop in stops.items():
+            stop.on_tail = partial(tile.flags.raise_by, ORDINALS[channel])
 
     def raising(self, flag: Flag) -> list[str]:
-        return [PASSING] if flag == ORDINAL else super().raising(flag)
+        return [PASSING] if flag in ORDINALS.values() else super().raising(flag)
 
     def execute(self, op: RingProduce) -> Work:
         yield from self.watch(op.wait)
@@ -56,10 +61,11 @@ class RingProducer(TileEngine[RingProduce]):
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.read.reference)
-        if isinstance(self._stop, BurstStop):
-            yield from self._send(op, self._stop, addresses, held, rises)
+        stop = self._stops[op.channel]
+        if isinstance(stop, BurstStop):
+            yield from self._send(op, stop, addresses, held, rises)
             return
-        transfer = SentTransfer(op.label, 0, self._stop.node, op.to)
+        transfer = SentTransfer(op.label, 0, stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
                 yield from self.await_flag(gate)
@@ -67,7 +73,7 @@ class RingProducer(TileEngine[RingProduce]):
                 yield from self._claim_port()
             data = self.tile.memories.wide.row(int(addresses[row]), self.tile.memories.row_bytes)
             packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row, self.unit.instant)
-            yield from self._stop.transmit(self.unit, packet)
+            yield from stop.transmit(self.unit, packet)
             self.raise_flag(rises[row + 1])
 
     def _send(
