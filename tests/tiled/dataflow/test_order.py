@@ -90,7 +90,11 @@ def test_who_wait_for_each_other_are_cut_at_every_rise() -> None:
 
 def test_who_may_have_waited_by_way_of_a_third_one_is_cut() -> None:
     made = Made(
-        {0: Fake("tensor"), 1: Fake("copy", frozenset({"other"}), is_held=True), 2: Fake("other", frozenset({"tensor"}))},
+        {
+            0: Fake("tensor"),
+            1: Fake("copy", frozenset({"other"}), is_held=True),
+            2: Fake("other", frozenset({"tensor"})),
+        },
         meet=[(0, 1)],
     )
     third = events((6, 2, OUT, BEGAN, 0), (7, 2, OUT, RETIRED, 0))
@@ -107,7 +111,9 @@ def test_who_touches_other_bytes_cuts_nothing() -> None:
 
 
 def test_what_a_part_takes_is_cut_off_at_its_sender() -> None:
-    made = Made({0: Fake("tensor"), 1: Fake("copy", frozenset({"tensor"}), is_held=True), 2: Fake("out")}, meet=[(0, 1)])
+    made = Made(
+        {0: Fake("tensor"), 1: Fake("copy", frozenset({"tensor"}), is_held=True), 2: Fake("out")}, meet=[(0, 1)]
+    )
     sender = events((0, 2, OUT, BEGAN, 0), (11, 2, OUT, RETIRED, 0))
     log = np.concatenate([overlapping(first=1), sender])
 
