@@ -1,4 +1,4 @@
-"""The compiled engine against SimPy: outputs and run.json, to the last byte; and what depends on the order of effects."""
+"""The compiled engine against SimPy: outputs and run.json to the last byte, and what the order of effects changes."""
 
 from collections import Counter
 from dataclasses import replace

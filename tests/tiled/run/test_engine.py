@@ -9,6 +9,7 @@ import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.dataflow.agreement import COMPILED
 from tilesim.errors import InputError, RunError
+from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
 from tilesim.run import RunProgress
 from tilesim.sim.trace.recorder import Recording
@@ -78,10 +79,10 @@ def test_several_inferences_are_refused(program: Program) -> None:
 
 
 def test_an_engine_must_be_one_of_three(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
-    with pytest.raises(InputError, match="^engine must be auto, compiled or simpy, not 'fast'"):
+    with pytest.raises(InputError, match=r"^engine must be auto, compiled or simpy, not 'fast'"):
         tilesim.simulate(program, engine="fast")
     monkeypatch.setenv("TILESIM_ENGINE", "fast")
-    with pytest.raises(InputError, match="^TILESIM_ENGINE: engine must be auto, compiled or simpy, not 'fast'"):
+    with pytest.raises(InputError, match=r"^TILESIM_ENGINE: engine must be auto, compiled or simpy, not 'fast'"):
         tilesim.simulate(program)
 
 
@@ -109,9 +110,8 @@ def test_auto_takes_simpy_for_what_it_does_at_once(program: Program, monkeypatch
     assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "compiled"
 
 
-def test_without_a_compiler_simpy_runs_everything(
-    program: Program, without_compiler: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+@pytest.mark.usefixtures("without_compiler")
+def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(engine_module, "WORTH", 1)
     inputs = inputs_of(program)
     plain, asked, auto = (simulate(program, inputs, RunOptions(engine=name)) for name in ("simpy", "compiled", "auto"))
@@ -156,5 +156,5 @@ def _report(program: Program, engine: str) -> str:
 def test_units_are_those_of_the_chip_in_its_order(name: str) -> None:
     topology = tilesim.load_topology(name)
     assert isinstance(topology, Topology)
-    chip = Chip(topology, 1, None, lambda tile, label: None)
+    chip = Chip(topology, 1, None, frame.forget)
     assert [*tracks(topology)] == [unit.track for unit in chip.units]

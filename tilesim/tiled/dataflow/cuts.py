@@ -99,7 +99,8 @@ class _Tiles:
         mine = Stay(place, self._working[tile].pop(place), number)
         whole = Piece(place, tile, self._meetings.traits(place).rounds)
         for other, began in self._working[tile].items():
-            self._part(tile, mine, Stay(other, began))
+            if self._meetings.traits(other).rises_early:
+                self._part(tile, mine, Stay(other, began))
         self._over[tile].append(mine)
         self._ask(whole, number)
         self.found.append((number, whole))
@@ -125,13 +126,14 @@ class _Tiles:
         self._ask(piece, number)
         mine = Stay(piece.place, began, number)
         for other in self._since(piece.tile, number):
-            if other.began < number and other.place != piece.place:
+            if other.began < number and other.place != piece.place and self._meetings.traits(other.place).rises_early:
                 self._part(piece.tile, mine, other)
 
     def _part(self, tile: int, mine: Stay, other: Stay) -> None:
-        """Cut what may have to come in between of two instructions, the other of which is still at work."""
-        meetings = self._meetings
-        if meetings.traits(other.place).rises_early and meetings.clash(mine.place, other.place):
+        """Cut what may have to come in between of two instructions, the other of which is still at work, and whose flag
+        rises meanwhile.
+        """
+        if self._meetings.clash(mine.place, other.place):
             for number, place, done, began in self._cuts(tile, mine, other):
                 self._cut_at(number, Piece(place, tile, done), began)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TypeAlias
@@ -67,7 +68,7 @@ class Meetings:
         self._ops = ops
         self._topology = topology
         self._traits: dict[int, Traits] = {}
-        self._clashes: dict[tuple[int, int], bool] = {}
+        self._clashes: dict[int, dict[int, bool]] = defaultdict(dict)
 
     def traits(self, place: int) -> Traits:
         traits = self._traits.get(place)
@@ -77,12 +78,10 @@ class Meetings:
 
     def clash(self, one: int, other: int) -> bool:
         """Whether two of them touch some byte, at least one of them writing; an instruction is in its own way."""
-        if one == other:
-            return True
-        key = (one, other) if one < other else (other, one)
-        known = self._clashes.get(key)
+        known = self._clashes[one].get(other)
         if known is None:
-            known = self._clashes[key] = self._meet(self.traits(one).touched, self.traits(other).touched)
+            known = one == other or self._meet(self.traits(one).touched, self.traits(other).touched)
+            self._clashes[one][other] = self._clashes[other][one] = known
         return known
 
     def _meet(self, some: Sequence[Touched], others: Sequence[Touched]) -> bool:
