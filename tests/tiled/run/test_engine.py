@@ -14,6 +14,7 @@ from tilesim.machines.options import RunOptions
 from tilesim.run import RunProgress
 from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.core.build import NoCompiler
+from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine as engine_module
@@ -119,6 +120,19 @@ def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch:
     assert plain.json() == asked.json() == auto.json()
     said = "SimPy ran this, not the compiled engine: no C compiler is there to make the core"
     assert [run.note for run in (plain, asked, auto)] == ["", said, ""]
+
+
+@COMPILED
+def test_what_cannot_be_carried_out_is_refused_by_name(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_given: object) -> None:
+        raise Refused(0)
+
+    monkeypatch.setattr(engine_module, "carried_out", refused)
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    label = frame.named(program).load[0].label
+    with pytest.raises(InputError, match=f"{label} takes a part of what another instruction sends, whose rest depends"):
+        simulate(program, inputs_of(program), RunOptions(engine="compiled"))
+    assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "simpy"
 
 
 @COMPILED

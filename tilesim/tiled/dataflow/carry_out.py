@@ -23,7 +23,7 @@ def carried_out(program: Program, timing: Timing, rows: Sequence[Bytes], samples
     """The bytes of each output, (samples or 1, bytes), of a run that came to its end; ``rows`` come from the host.
 
     Raises:
-        Refused: an instruction takes a part of what another one sends, on whose rest that one depends.
+        Refused: an instruction takes a part of what another one sends, whose rest depends on it.
         AccessError: an address outside its memory.
     """
     topology, ops = program.topology, (*program.load, *program.run)

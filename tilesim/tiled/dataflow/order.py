@@ -20,7 +20,11 @@ MOST_WAITING = 48
 
 
 class Refused(Exception):
-    """What the dataflow can't carry out, in a sentence."""
+    """The instruction at ``place`` takes a part of what another one sends, whose rest depends on it."""
+
+    def __init__(self, place: int) -> None:
+        super().__init__(f"the instruction at {place} takes a part of what another one sends, whose rest depends on it")
+        self.place = place
 
 
 Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
@@ -69,7 +73,7 @@ class Order:
                     self._begin_somewhere()
         while self._waiting:
             if not self._begin_somewhere():
-                raise Refused("an instruction takes a part of what another one sends, on whose rest that one depends")
+                raise Refused(next(iter(self._waiting.values())).place)
 
     def _settle(self) -> None:
         """Carry out what nobody is in the way of."""

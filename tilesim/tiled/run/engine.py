@@ -63,7 +63,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
         return ""
     except Refused as error:
         if options.engine == "compiled":
-            raise InputError(f"{program.name}: {error}: the compiled engine does not cover that") from None
+            raise InputError(f"{program.name}: {_taking_parts(program, error.place)}") from None
         return ""
     cycles = range(timing.start, timing.start + timing.cycles)
     return Run(
@@ -75,6 +75,11 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
         statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, None),
         engine="compiled",
     )
+
+
+def _taking_parts(program: Program, place: int) -> str:
+    op = (*program.load, *program.run)[place]
+    return f"{op.label} takes a part of what another instruction sends, whose rest depends on it: that is not covered"
 
 
 def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[str]:
