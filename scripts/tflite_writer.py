@@ -21,6 +21,15 @@ from tilesim.network.readers.tflite_file import OPTIONS
 CODES = {np.dtype(dtype): code for code, dtype in {**DTYPES, 1: np.float16}.items()}
 
 
+UNREAD = {
+    "RESHAPE": "ReshapeOptions",
+    "SHAPE": "ShapeOptions",
+    "SPLIT_V": "SplitVOptions",
+    "SQUEEZE": "SqueezeOptions",
+}
+"""Options that runtimes want and readers do not."""
+
+
 @dataclass(frozen=True)
 class TfliteTensor:
     """A tensor of a file: ``scales`` none, one, or one a channel along ``axis``; ``data`` of a constant; ``type_code``
@@ -161,7 +170,7 @@ def _operator(
     builder: Any, kinds: list[str], kind: str, inputs: Sequence[int], outputs: Sequence[int], options: dict[str, Any]
 ) -> int:
     more: dict[str, Any] = {}
-    name = {"RESHAPE": "ReshapeOptions"}.get(kind) or OPTIONS.get(kind, ("",))[0]
+    name = UNREAD.get(kind) or OPTIONS.get(kind, ("",))[0]
     if name:
         more = {"BuiltinOptionsType": getattr(tflite.BuiltinOptions, name)}
         vectors = {key: numbers(builder, value, np.int32) for key, value in options.items() if isinstance(value, tuple)}

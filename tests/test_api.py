@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -97,10 +98,10 @@ def test_a_bare_name_is_no_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.chdir(tmp_path)
     Path("mine.yaml").write_text("machine: tiled\nname: mine\n")
     assert tilesim.load_topology("mine.yaml").name == "mine"
-    with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are edge-1x1, "):
+    with pytest.raises(tilesim.ConfigError, match=r"^mine: there is no such topology; there are coral-pcie, "):
         tilesim.load_topology("mine")
     with pytest.raises(
-        tilesim.ConfigError, match=r"there are edge-1x1, .*; the override grid=RxC gives a chip another grid"
+        tilesim.ConfigError, match=r"there are coral-pcie, .*; the override grid=RxC gives a chip another grid"
     ):
         tilesim.load_topology("edge-3x3")
 
@@ -216,12 +217,34 @@ def test_holds_are_cycles_by_label(chip: str, holds: Any, sentence: str) -> None
     assert str(caught.value) == sentence
 
 
-def test_an_operator_that_a_machine_lacks_is_refused(tmp_path: Path) -> None:
-    """Local response normalisation, of which tiles know nothing: a sentence for each node."""
+def test_an_operator_that_tiles_lack_is_the_hosts(tmp_path: Path) -> None:
+    """Local response normalisation, of which tiles know nothing."""
     path = tmp_path / "net.yaml"
     path.write_text("input: {shape: [1, 4, 4, 4]}\nlayers: [{name: a, kind: normalise}, {name: b, kind: normalise}]\n")
     network, chip = tilesim.load_network(path), tilesim.load_topology("edge-1x1")
-    sentence = "net: node {} (normalise) must be an operator that a tiled machine can run, which this one is not"
+    program = tilesim.compile(network, chip)
+    assert [*program.at_host] == [0, 1]
+    x = np.arange(-32, 32, dtype=np.int8).reshape(1, 4, 4, 4)
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], network.evaluate(x)[network.outputs[0]])
+    note = "the host computes 2 layers for which edge-1x1 has no unit: 0 a (normalise), 1 b (normalise)"
+    assert tilesim.support(path, chip).document("net")["notes"] == [note]
+
+
+@dataclass(frozen=True)
+class Foreign:
+    """An operator that is none of a network's own."""
+
+    def evaluate(self, inputs: list[Any]) -> Any:
+        return inputs[0]
+
+
+def test_an_operator_that_nobody_knows_is_refused(tmp_path: Path) -> None:
+    """Nor the host: a sentence for each node."""
+    path = tmp_path / "net.yaml"
+    path.write_text("input: {shape: [1, 4, 4, 4]}\nlayers: [{name: a, kind: normalise}, {name: b, kind: normalise}]\n")
+    known, chip = tilesim.load_network(path), tilesim.load_topology("edge-1x1")
+    network = replace(known, nodes=tuple(replace(node, operator=Foreign()) for node in known.nodes))
+    sentence = "net: node {} (foreign) must be an operator that a tiled machine can run, which this one is not"
     for verb in (lambda: tilesim.compile(network, chip), lambda: tilesim.compile_networks([network], chip)):
         with pytest.raises(tilesim.InputError) as caught:
             verb()

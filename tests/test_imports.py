@@ -96,6 +96,7 @@ ONLY = {
         "tilesim.tiled.isa",
         "tilesim.tiled.topology",
         "tilesim.machines.holds",
+        "tilesim.machines.host_steps",
         "tilesim.arithmetic",
         "tilesim.errors",
     ),

@@ -15,6 +15,8 @@ import tilesim
 from tests.scripts import ROOT, script
 from tilesim.cli import COMMANDS
 from tilesim.network.readers.onnx_choices import CHOICES
+from tilesim.network.readers.onnx_dynamic import DYNAMIC
+from tilesim.network.readers.onnx_moves import MOVES
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 from tilesim.network.readers.tflite_operators import READERS
 from tilesim.rotating.isa.assembly import ASSEMBLY as ROTATING
@@ -144,8 +146,8 @@ def test_every_command_is_listed() -> None:
 def test_every_operator_is_listed() -> None:
     listed = page("operators").split("- Operators read from `.tflite`:")[1].split("- Another operator")[0]
     words = set(re.findall(r"\b[A-Z][A-Za-z0-9_]+\b", listed)) - {"Operators"}
-    read = {*READERS, *ACTIVATIONS, *REAL, *INTEGER, *CHOICES}
-    assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", *read}
+    read = {*READERS, *ACTIVATIONS, *REAL, *INTEGER, *CHOICES, *DYNAMIC, *MOVES}
+    assert words == {"QuantizeLinear", "DequantizeLinear", "Constant", "Shape", *read}
 
 
 def test_every_directive_and_instruction_is_listed() -> None:

@@ -35,6 +35,10 @@ MOST_LINES = 150_000
 """Lines of a program's text."""
 LONGEST_LINE = 64 * KIB
 """Characters in one of them."""
+LARGEST_TABLE_BYTES = 1 * MIB
+"""A table of published points."""
+MOST_TABLE_ROWS = 1000
+"""Points in one of them."""
 LARGEST_RUN_BYTES = 16 * MIB
 """A run.json."""
 MOST_RUN_VALUES = 1 << 19

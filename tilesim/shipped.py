@@ -16,6 +16,8 @@ Kind: TypeAlias = Literal["topologies", "workloads"]
 SUFFIXES: Mapping[Kind, tuple[str, ...]] = {"topologies": (".yaml",), "workloads": (".onnx", ".tflite", ".yaml")}
 LARGE = "large"
 """The folder of those that take many seconds to read: they have a name like the others, and are not listed."""
+CALIBRATION = "calibration"
+"""The folder of tables of published points, and of small networks that these name, which are not listed either."""
 SINGULAR: Mapping[Kind, str] = {"topologies": "topology", "workloads": "workload"}
 
 _PACKAGE = Path(__file__).resolve().parent
@@ -48,7 +50,8 @@ def located(name_or_path: Path | str, kind: Kind) -> Path:
         raise ConfigError(f"a {SINGULAR[kind]} must be given by its name or file, not by {shown(text)}")
     if "/" in text or Path(text).suffix:
         return Path(text)
-    for path in (*shipped(kind).iterdir(), *(shipped(kind) / LARGE).glob("*")):
+    beside = (path for folder in (LARGE, CALIBRATION) for path in (shipped(kind) / folder).glob("*"))
+    for path in (*shipped(kind).iterdir(), *beside):
         if path.stem == text and path.suffix in SUFFIXES[kind]:
             return path
     raise ConfigError(f"{text}: there is no such {SINGULAR[kind]}; {_advice(text, kind)}")

@@ -169,6 +169,27 @@ class LayerStatistics(TypedDict):
     """The matrix product that it is. Systolic machine, layers on the array."""
 
 
+class HostStepStatistics(TypedDict):
+    """A layer that the host computed itself, as the chip has no unit for it. Tiled machine."""
+
+    layer: Count
+    """The layer's place in ``layers``."""
+    name: str
+    """What the model calls it."""
+    kind: str
+    """Its operator."""
+    from_chip_bytes: Count
+    """Bytes that left the chip for it, and for no step before it."""
+    to_chip_bytes: Count
+    """Bytes that it made for the chip."""
+    bytes: Count
+    """Bytes of the tensors that it read and made, constants included."""
+    start_cycle: Count
+    """When it began: all that it reads had come, and the step before it was over."""
+    cycles: Count
+    """How long the host took for it."""
+
+
 class RequestStatistics(TypedDict):
     """One inference."""
 
@@ -357,6 +378,8 @@ class RunStatistics(TypedDict):
     """How layers are spread over the tiles."""
     findings: NotRequired[list[Finding]]
     """What the run noticed: transfers that met, rows that mixed, accesses that nothing orders."""
+    host_steps: NotRequired[list[HostStepStatistics]]
+    """What the host computed itself, if it did."""
     instant: NotRequired[list[str]]
     """The labels of transfers that took no time, if the user had some do so: then this is no run of the chip."""
     inferences: Count

@@ -19,6 +19,10 @@ def arg_max(s: Sketch, x: Value) -> Ends:
     keepdims, version = s.pick(0, 1), {"select_last_index": 1} if s.chance(0.05) else {}
     made = s.node("ArgMax", [_source(s, x)], s.name("places"), axis=axis, keepdims=keepdims, **version)
     ones = (1,) if keepdims else ()
+    if s.chance(0.3):
+        to = s.pick(TensorProto.INT32, TensorProto.INT64, TensorProto.UINT8, TensorProto.FLOAT)
+        cast = s.node("Cast", [made], s.name("cast"), to=to)
+        return (helper.make_tensor_value_info(cast, to, _shaped(x.shape, axis, ones)),)
     return (helper.make_tensor_value_info(made, TensorProto.INT64, _shaped(x.shape, axis, ones)),)
 
 
@@ -51,8 +55,8 @@ def _source(s: Sketch, x: Value) -> str:
 
 
 def _axis(s: Sketch, x: Value) -> int:
-    """That of the channels, by either name; now and then another."""
-    axis = s.number(1, len(x.shape) - 1) if s.chance(0.1) else 1
+    """That of the channels, by either name; often another."""
+    axis = s.number(0, len(x.shape) - 1) if s.chance(0.3) else 1
     return s.pick(axis, axis - len(x.shape))
 
 

@@ -9,7 +9,9 @@ from typing import TypeAlias
 import numpy as np
 
 from scripts.differentials import onnx_choices as choices
+from scripts.differentials import onnx_dynamic as dynamic
 from scripts.differentials import onnx_elements as elements
+from scripts.differentials import onnx_moves as moves
 from scripts.differentials import onnx_sums as sums
 from scripts.differentials import onnx_windows as windows
 from scripts.differentials.case import Drawn, Family
@@ -41,6 +43,12 @@ EITHER: Mapping[str, Step] = {**OF_MAPS, **OF_VECTORS, **OF_ANY}
 EVERY = (every_product, every_sum, every_weight)
 OF_PAIRS: Mapping[str, Step] = {"activation": elements.activation, "rescale": elements.rescale}
 CHOICES = {"argmax": choices.arg_max, "topk": choices.top_k}
+DYNAMIC: Mapping[str, Callable[[Sketch], Drawn]] = {
+    "conv_integer": partial(dynamic.sums, "ConvInteger"),
+    "layers": dynamic.layers,
+    "matmul_integer": partial(dynamic.sums, "MatMulInteger"),
+    "quantize_linear": dynamic.quantised,
+}
 IN_CHAINS = tuple(step for name, step in {**OF_MAPS, **OF_ANY}.items() if name not in {"flatten", "reshape", "softmax"})
 
 
@@ -66,11 +74,43 @@ def one(step: Step, form: str, rng: np.random.Generator) -> Drawn:
     return s.drawn(step(s, s.input(shape)))
 
 
+def rows(kind: Step, form: str, rng: np.random.Generator) -> Drawn:
+    """A product of several rows with a matrix; a MatMul also of those of a map without channels."""
+    s = begun(rng, form)
+    shape = (s.number(1, 8), s.pick(s.number(1, 40), s.number(1, 300)))
+    return s.drawn(kind(s, s.input((1, *shape) if kind is sums.matmul and s.chance(0.5) else shape)))
+
+
 def chosen(choose: Callable[[Sketch, Value], choices.Ends], form: str, rng: np.random.Generator) -> Drawn:
     """A model that ends with a choice among elements."""
     s = begun(rng, form)
     shape = vector(s) if s.chance(0.4) else some_map(s)
     return s.written(choose(s, choices.before(s, s.input(shape))))
+
+
+def some_shape(s: Sketch, *, axes: int = 0) -> tuple[int, ...]:
+    axes = axes or s.pick(2, 3, 4, 4)
+    return (1 if s.chance(0.8) else 2, *(s.pick(1, s.number(1, 9), 4) for _ in range(axes - 1)))
+
+
+def moved(mover: moves.Mover, form: str, rng: np.random.Generator) -> Drawn:
+    """A model that moves what there is, and may compute afterwards."""
+    s = begun(rng, form)
+    shape = some_shape(s, axes=4 if mover in moves.OF_MAPS.values() else 0)
+    x = moves.chain(mover, s, s.input(shape))
+    return s.drawn(x, floating=form == "pairs" and s.chance(0.3))
+
+
+def split(form: str, rng: np.random.Generator) -> Drawn:
+    """A model that cuts what there is into parts, all of which are outputs."""
+    s = begun(rng, form)
+    parts = moves.split(s, s.input(some_shape(s)))
+    return s.written([moves.ended(s.pick(*moves.following(x))(s, x) if s.chance(0.4) else x) for x in parts])
+
+
+def unquantised(make: Callable[[Sketch], Drawn], rng: np.random.Generator) -> Drawn:
+    """A model of sums of integers, or one that quantises as it goes."""
+    return make(begun(rng, "integer"))
 
 
 def every(make: Callable[[Sketch], Value], form: str, rng: np.random.Generator) -> Drawn:
@@ -106,6 +146,10 @@ FAMILIES: Mapping[str, Family] = {
     **{f"{form}-{made.__name__}": partial(every, made, form) for form in FORMS for made in EVERY},
     **{f"{form}-{name}": partial(chosen, choose, form) for form in FORMS for name, choose in CHOICES.items()},
     **{f"{form}-chain": partial(chain, form) for form in (*FORMS, "mixed")},
+    **{f"{form}-{name}": partial(moved, mover, form) for form in FORMS for name, mover in moves.MOVERS.items()},
+    **{f"{form}-{name}_rows": partial(rows, kind, form) for form in FORMS for name, kind in OF_VECTORS.items()},
+    **{f"{form}-split": partial(split, form) for form in FORMS},
+    **{f"dynamic-{name}": partial(unquantised, make) for name, make in DYNAMIC.items()},
     "pairs-ends": ends,
 }
 """By form and operator. A family draws models that may be refused, but not those of which ONNX Runtime itself says that

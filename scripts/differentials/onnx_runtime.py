@@ -77,6 +77,8 @@ def _signed(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> 
 
 def _is_unsigned(graph: onnx.GraphProto, constants: Mapping[str, onnx.TensorProto]) -> bool:
     """Whether activations are uint8: its inputs, or what they are quantised to."""
+    if any(node.op_type == "DynamicQuantizeLinear" for node in graph.node):
+        return True
     zero_points = (node.input[2] for node in graph.node if node.op_type == "QuantizeLinear" and len(node.input) > 2)
     kinds = {constants[name].data_type for name in zero_points if name in constants}
     return TensorProto.UINT8 in kinds | {each.type.tensor_type.elem_type for each in graph.input}

@@ -144,6 +144,12 @@ class Sketch:
         self.inputs[x.name] = self.integers(x.dtype, shape, x.zero_point)
         return x
 
+    def like_input(self, x: Value) -> Value:
+        """Another input, of the shape and quantisation of ``x``."""
+        made = self.like(x, x.shape)
+        self.inputs[made.name] = self.integers(x.dtype, x.shape, x.zero_point)
+        return made
+
     def result(self, shape: tuple[int, ...], reals: float, step: float) -> Value:
         """What an operator is to give: of reals up to about ``reals``, most of them multiples of ``step``.
 

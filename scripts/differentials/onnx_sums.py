@@ -42,9 +42,9 @@ def matmul(s: Sketch, x: Value) -> Value:
 
 
 def _product(s: Sketch, x: Value, kind: str, *, transposed: bool) -> Value:
-    inner, outputs = x.shape[1], s.number(1, 40)
+    inner, outputs = x.shape[-1], s.number(1, 40)
     w, bias = weights(s, x, (outputs, inner) if transposed else (inner, outputs), 0 if transposed else 1)
-    y = _result(s, x, w, (x.shape[0], outputs), inner)
+    y = _result(s, x, w, (*x.shape[:-1], outputs), inner)
     more: dict[str, Any] = {"transB": 1} if transposed else {}
     return apply(s, kind, [x, w], y, bias if kind == "Gemm" else "", **more)
 

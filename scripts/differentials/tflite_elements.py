@@ -33,6 +33,15 @@ def fixed_output(kind: str, steps: int, draft: Draft, x: Wire) -> Wire:
     return draft.made(kind, [x.index], y, **(beta if kind == "SOFTMAX" else {}))
 
 
+def prelu(draft: Draft, x: Wire) -> Wire:
+    """With a slope for each channel, or for each element."""
+    shape = draft.pick(x.shape[1:], (*(1,) * (len(x.shape) - 2), x.shape[-1]), x.shape[-1:])
+    scale, zero_point = draft.pick(1 / 128, draft.near(1 / 128), draft.scale()), draft.zero_point(x.dtype)
+    slopes = draft.constant(draft.data(shape, x.dtype, zero_point), x.dtype, [scale], zero_point=zero_point)
+    y = draft.wire(x.shape, x.dtype, draft.near(x.scale, 0.7), draft.zero_point(x.dtype))
+    return draft.made("PRELU", [x.index, slopes], y)
+
+
 def pair(kind: str, draft: Draft, x: Wire) -> Wire:
     """ADD, SUB and MUL of two inputs, of an input and a constant, of an input and itself; alike or broadcast."""
     other = second(draft, x)
@@ -135,28 +144,6 @@ def _part(draft: Draft, x: Wire, axis: int) -> Wire:
     if x.dtype == np.uint8 and draft.chance(0.7):
         return draft.input(shape, x.dtype, draft.near(x.scale))
     return draft.input(shape, x.dtype, x.scale, x.zero_point)
-
-
-def split(draft: Draft, x: Wire) -> Wire:
-    """All parts but the one that is handed on are outputs of the file."""
-    axis = draft.number(1, len(x.shape) - 1)
-    parts = draft.pick(*(count for count in range(1, x.shape[axis] + 1) if x.shape[axis] % count == 0))
-    shape = (*x.shape[:axis], x.shape[axis] // parts, *x.shape[axis + 1 :])
-    outputs = [like(draft, x, shape) for _ in range(parts)]
-    inputs = [draft.constant(draft.pick(axis, axis - len(x.shape)), np.int32), x.index]
-    draft.file.operator("SPLIT", inputs, [output.index for output in outputs], NumSplits=parts)
-    draft.outputs += outputs[1:]
-    return outputs[0]
-
-
-def arg_max(draft: Draft, x: Wire) -> Wire:
-    """Along the last axis; now and then along another."""
-    dtype, code = draft.pick((np.int32, 2), (np.int64, 4))
-    axis = draft.number(1, len(x.shape) - 1) if draft.chance(0.1) else len(x.shape) - 1
-    named = draft.constant(draft.pick(axis, axis - len(x.shape)), draft.pick(np.int32, np.int64))
-    shape = (*x.shape[:axis], *x.shape[axis + 1 :])
-    y = Wire(draft.file.tensor(shape, dtype), shape, np.dtype(dtype))
-    return draft.made("ARG_MAX", [x.index, named], y, OutputType=code)
 
 
 def top_k(draft: Draft, x: Wire) -> Wire:

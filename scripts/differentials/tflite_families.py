@@ -10,6 +10,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from scripts.differentials import tflite_elements as elements
+from scripts.differentials import tflite_moves as moves
 from scripts.differentials import tflite_slices as slices
 from scripts.differentials import tflite_sums as sums
 from scripts.differentials.case import Drawn, Family
@@ -67,7 +68,7 @@ class Row:
 
 def follow(draft: Draft, wire: Wire) -> Wire:
     """Another operator, if there is one that takes what the wire carries."""
-    if wire.dtype not in EVERY or len(wire.shape) < 2:
+    if wire.dtype not in EVERY or len(wire.shape) < 2 or not wire.scale:
         return wire
     after_any, after_map = (WIDE_ELEMENTS, WIDE_MAPS) if wire.dtype in WIDE else (ELEMENTS, MAPS)
     steps = [*after_any, *(after_map if len(wire.shape) == 4 else ())]
@@ -79,7 +80,7 @@ ELEMENTS: tuple[Step, ...] = (
     partial(elements.fixed_output, "LOGISTIC", 256),
     partial(elements.fixed_output, "SOFTMAX", 256),
     *(partial(elements.pair, kind) for kind in ("ADD", "MUL")),
-    *(elements.reshape, partial(elements.pad, "PAD"), elements.split, elements.requantise, elements.dequantise),
+    *(elements.reshape, partial(elements.pad, "PAD"), moves.split, elements.requantise, elements.dequantise),
 )
 """What may follow anything."""
 MAPS: tuple[Step, ...] = (
@@ -100,15 +101,39 @@ WIDE_MAPS: tuple[Step, ...] = (
     *(partial(sums.pool, kind) for kind in ("AVERAGE_POOL_2D", "MAX_POOL_2D")),
 )
 
+MOVED: Mapping[str, tuple[Start, Step]] = {
+    "concatenation_first_axis": (anything(EVERY), moves.concatenation),
+    "depth_to_space": (maps(), moves.depth_to_space),
+    "expand_dims": (anything(EVERY), moves.expand_dims),
+    "gather": (anything(EVERY), moves.gather),
+    "gather_nd": (anything(EVERY), moves.gather_nd),
+    "maximum": (anything(EVERY), partial(moves.extreme, "MAXIMUM")),
+    "minimum": (anything(EVERY), partial(moves.extreme, "MINIMUM")),
+    "pack": (anything(EVERY), moves.pack),
+    "resize_bilinear": (maps(EVERY), moves.resize_bilinear),
+    "shape": (anything(EVERY), moves.shape),
+    "space_to_depth": (maps(), moves.space_to_depth),
+    "split": (anything(EVERY), moves.split),
+    "split_v": (anything(EVERY), moves.split_v),
+    "squeeze": (anything(EVERY), moves.squeeze),
+    "tile": (anything(EVERY), moves.tile),
+    "transpose": (anything(EVERY), moves.transpose),
+    "unpack": (anything(EVERY), moves.unpack),
+}
+"""Operators that only move numbers, or choose among them."""
+
 SIGNED, UNSIGNED = (np.int8,), (np.uint8,)
 
 FAMILIES: Mapping[str, Family] = {
+    **{name: Row(*row) for name, row in MOVED.items()},
     "add": Row(anything(), partial(elements.pair, "ADD")),
     "add_int16": Row(anything(WIDE), partial(elements.pair, "ADD")),
     "add_int16_shifted": Row(anything(WIDE), partial(elements.shifted_pair, "ADD")),
-    "arg_max": Row(anything(), elements.arg_max),
+    "arg_max": Row(anything(), moves.arg_max),
     "average_pool_2d": Row(maps(), partial(sums.pool, "AVERAGE_POOL_2D")),
     "average_pool_2d_int16": Row(maps(WIDE), partial(sums.pool, "AVERAGE_POOL_2D")),
+    "batch_matmul": Row(anything(SIGNED), sums.batch_matmul),
+    "cast": Row(anything((*EVERY, np.int32)), moves.cast),
     "concatenation": Row(anything(), elements.concatenation),
     "concatenation_int16": Row(anything(WIDE), elements.concatenation),
     "conv_2d": Row(maps(SIGNED), sums.convolution),
@@ -126,6 +151,8 @@ FAMILIES: Mapping[str, Family] = {
     "dequantize": Row(anything(), elements.dequantise),
     "dequantize_int16": Row(anything(WIDE), elements.dequantise),
     "fully_connected": Row(anything(SIGNED), sums.fully_connected),
+    "fully_connected_rows": Row(anything(SIGNED), partial(sums.fully_connected, several=True)),
+    "fully_connected_rows_int16": Row(anything(WIDE), partial(sums.fully_connected, several=True)),
     "fully_connected_int16": Row(anything(WIDE), sums.fully_connected),
     "fully_connected_int16_per_channel": Row(anything(WIDE), partial(sums.fully_connected, per_channel=True)),
     "fully_connected_per_channel": Row(anything(SIGNED), partial(sums.fully_connected, per_channel=True)),
@@ -143,9 +170,11 @@ FAMILIES: Mapping[str, Family] = {
     "pad_int16": Row(anything(WIDE), partial(elements.pad, "PAD")),
     "padv2": Row(anything(), partial(elements.pad, "PADV2")),
     "padv2_int16": Row(anything(WIDE), partial(elements.pad, "PADV2")),
+    "prelu": Row(anything(), elements.prelu),
     "quantize": Row(elements.reals, elements.quantise),
     "quantize_int16": Row(elements.reals, partial(elements.quantise, dtypes=WIDE)),
     "relu": Row(anything(), partial(elements.function, "RELU")),
+    "relu_0_to_1": Row(anything(), partial(elements.function, "RELU_0_TO_1")),
     "relu6": Row(anything(), partial(elements.function, "RELU6")),
     "relu_n1_to_1": Row(anything(), partial(elements.function, "RELU_N1_TO_1")),
     "requantize": Row(anything(), elements.requantise),
@@ -153,9 +182,9 @@ FAMILIES: Mapping[str, Family] = {
     "reshape": Row(anything(), elements.reshape),
     "reshape_int16": Row(anything(WIDE), elements.reshape),
     "resize_nearest_neighbor": Row(maps(), elements.resize_nearest),
+    "resize_nearest_neighbor_int16": Row(maps(WIDE), elements.resize_nearest),
     "slice": Row(anything(EVERY), slices.slice_),
     "softmax": Row(anything(), partial(elements.fixed_output, "SOFTMAX", 256)),
-    "split": Row(anything(), elements.split),
     "strided_slice": Row(anything(EVERY), slices.strided_slice),
     "sub": Row(anything(), partial(elements.pair, "SUB")),
     "sub_int16": Row(anything(WIDE), partial(elements.pair, "SUB")),

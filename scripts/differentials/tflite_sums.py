@@ -130,17 +130,50 @@ def _fed_shape(draft: Draft, shape: Sequence[int]) -> int:
     return draft.feed(wire, np.array(shape, np.int32)).index
 
 
-def fully_connected(draft: Draft, x: Wire, per_channel: bool = False) -> Wire:
-    """Of a vector, or of all that a map has; now and then of several rows."""
+def fully_connected(draft: Draft, x: Wire, per_channel: bool = False, several: bool = False) -> Wire:
+    """Of a vector, or of all that a map has; now and then, or always, of ``several`` rows."""
     units = draft.pick(1, 10, draft.number(1, 40))
     rows = draft.pick(1, 1, 1, x.shape[0])
-    keep = len(x.shape) > 1 and draft.chance(0.1)
-    inner = x.shape[-1] if keep else prod(x.shape) // rows
+    keep = len(x.shape) > 1 and draft.chance(0.7 if several else 0.1)
+    inner = x.shape[-1] if keep or several else prod(x.shape) // rows
     layer = Layer(draft, x, (units, inner), 0, per_channel, [(), (-1,)], short_sums=True)
-    y = layer.output((*x.shape[:-1], units) if keep else (rows, units))
+    y = layer.output((*x.shape[:-1], units) if keep else (prod(x.shape) // inner, units))
     options = {"FusedActivationFunction": draft.pick(*ACTIVATIONS), "KeepNumDims": keep}
     options |= layer.options
     return draft.made("FULLY_CONNECTED", layer.inputs(), y, **options)
+
+
+def batch_matmul(draft: Draft, x: Wire) -> Wire:
+    """Of two inputs, either turned; now and then of sums that lie at the edge of a rounding."""
+    if draft.chance(0.3):
+        return _edgy_products(draft, x)
+    if len(x.shape) < 2:
+        x = draft.input((x.shape[0], x.shape[0]), x.dtype, x.scale, x.zero_point)
+    turned = draft.chance(0.4), draft.chance(0.4)
+    rows, inner = x.shape[-1:-3:-1] if turned[0] else x.shape[-2:]
+    columns = draft.number(1, 9)
+    before = tuple(length if draft.chance(0.7) else 1 for length in x.shape[:-2])
+    shape = (*before, *((columns, inner) if turned[1] else (inner, columns)))
+    scale = draft.near(x.scale)
+    other = draft.input(shape, x.dtype, scale)
+    steps = x.scale * scale * sqrt(inner) * SPREAD
+    y = draft.wire((*x.shape[:-2], rows, columns), x.dtype, draft.near(steps), draft.zero_point(x.dtype))
+    return draft.made("BATCH_MATMUL", [x.index, other.index], y, AdjX=turned[0], AdjY=turned[1])
+
+
+def _edgy_products(draft: Draft, x: Wire) -> Wire:
+    """A row of 127s and a 1, whose products with a column add up to anything."""
+    scale, columns = draft.near(x.scale), 60
+    output_scale = draft.near(x.scale * scale * 60)
+    steps = draft.rng.integers(-120, 120, columns) + 0.5
+    sums = np.rint(steps * output_scale / (x.scale * scale) + draft.rng.integers(-1, 2, columns))
+    times, rest = np.divmod(np.clip(sums, -100_000, 100_000).astype(np.int64), 127)
+    parts = [np.clip(times - 127 * k * np.sign(times), -127, 127) * (abs(times) > 127 * k) for k in range(7)]
+    a, b = (draft.wire(shape, np.int8, own, 0) for shape, own in (((1, 8), x.scale), ((8, columns), scale)))
+    draft.feed(a, np.array([[127] * 7 + [1]], np.int8))
+    draft.feed(b, np.array([*parts, rest], np.int8))
+    y = draft.wire((1, columns), np.int8, output_scale, 0)
+    return draft.made("BATCH_MATMUL", [a.index, b.index], y, AdjX=False, AdjY=False)
 
 
 def moves(draft: Draft, x: Wire, dilated: bool = False) -> tuple[tuple[int, int], dict[str, Any], tuple[int, int]]:

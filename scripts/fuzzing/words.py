@@ -54,7 +54,7 @@ COMMANDS = (
         "compare",
         "topologies",
     ),
-    *("workloads", "sweep", "sweep", "sensitivity", "help", ""),
+    *("workloads", "sweep", "sweep", "sensitivity", "calibrate", "help", ""),
 )
 SOUND = (
     *(

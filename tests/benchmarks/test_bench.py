@@ -198,7 +198,7 @@ def test_a_network_is_cut_behind_its_first_layers() -> None:
 
 
 def test_what_does_not_fit_is_a_record(capsys: pytest.CaptureFixture[str]) -> None:
-    given = {"model": "digits", "topology": "edge-1x1", "changes": {"wide_memory.size_bytes": "8 KiB"}}
+    given = {"model": "digits", "topology": "edge-1x1", "changes": {"wide_memory.size_bytes": "4 KiB"}}
     main("simulate", json.dumps(given))
     assert "must fit the wide memory" in json.loads(capsys.readouterr().out)["error"]
 

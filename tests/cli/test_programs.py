@@ -11,9 +11,10 @@ from tilesim.tiled.topology import Topology
 
 
 def test_all_chips_of_tiles_are_tried_and_the_smallest_first() -> None:
+    """One whose parameters are the host's comes last; the other such chip has room for no more."""
     shipped = [chip for chip in map(api.load_topology, api.list_topologies()) if isinstance(chip, Topology)]
-    by_size = sorted(shipped, key=lambda chip: chip.tiles * chip.macs_per_cycle)
-    assert tuple(chip.name for chip in by_size) == SMALLEST_FIRST
+    by_size = sorted(shipped, key=lambda chip: (chip.host.sends_parameters, chip.tiles * chip.macs_per_cycle))
+    assert tuple(chip.name for chip in by_size if chip.name != "coral-pcie") == SMALLEST_FIRST
 
 
 @pytest.mark.parametrize(("words", "chip"), [(("pocket",), "pocket-2x1"), (("digits", "example-conv"), "edge-1x1")])

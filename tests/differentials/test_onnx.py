@@ -12,6 +12,8 @@ from scripts.differentials.formats import make
 from scripts.differentials.onnx_runtime import FAMILIES
 from scripts.differentials.verdict import Job, judged
 from tilesim.network.readers.onnx_choices import CHOICES
+from tilesim.network.readers.onnx_dynamic import DYNAMIC
+from tilesim.network.readers.onnx_moves import MOVES
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, REAL
 
 SEEDS = range(6)
@@ -24,8 +26,8 @@ def models() -> list[onnx.ModelProto]:
 
 def test_every_operator_that_is_read_is_drawn(models: list[onnx.ModelProto]) -> None:
     kinds = Counter(node.op_type for model in models for node in model.graph.node)
-    read = {*REAL, *INTEGER, *ACTIVATIONS, *CHOICES}
-    assert kinds.keys() == {*read, "Constant", "DequantizeLinear", "QuantizeLinear"}
+    read = {*REAL, *INTEGER, *ACTIVATIONS, *CHOICES, *DYNAMIC, *MOVES}
+    assert kinds.keys() == {*read, "Constant", "DequantizeLinear", "QuantizeLinear", "Shape"}
 
 
 def test_scales_of_six_decades_and_zero_points_at_the_ends(models: list[onnx.ModelProto]) -> None:

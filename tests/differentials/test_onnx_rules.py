@@ -16,7 +16,8 @@ from scripts.differentials.verdict import difference, golden, loaded
 from tilesim.arithmetic.requantise import float_bits
 from tilesim.network.operators import AveragePool, Rescale
 from tilesim.network.readers import onnx_windows
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target
+from tilesim.network.readers.onnx_graph import Graph
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 
 pytest.importorskip("onnxruntime")
 

@@ -87,6 +87,31 @@ def with_float32_mean(op: Any, scales: Scales) -> Operator:
     return replace(op, multiplier=op.multiplier * float32[0] // float64[0])
 
 
+def with_matrix_factor(real: Callable[..., Any]) -> Otherwise:
+    """A product of matrices with another factor, of the scales of both and of the output."""
+
+    def otherwise(op: Any, scales: Scales) -> Operator:
+        multiplier, shift = quantise_multiplier(float(real(*scales)))
+        return replace(op, multiplier=multiplier, shift=shift)
+
+    return otherwise
+
+
+def with_other_places(op: Any, _scales: Scales) -> Operator:
+    """A map resized in reals instead of fixed point, or the other way round."""
+    return replace(op, rule="real" if op.rule == "fixed" else "fixed")
+
+
+def with_slopes(part: str) -> Otherwise:
+    """Slopes above or below 0 whose factors are float64."""
+
+    def otherwise(op: Any, scales: Scales) -> Operator:
+        x, slope, y = scales
+        return replace(op, **{part: quantise_multiplier(float(x / y if part == "above" else x * slope / y))})
+
+    return otherwise
+
+
 FLOAT32_PRODUCT = with_factor(lambda x, w, y: (x * w).astype(F32).astype(np.float64) / y)
 FLOAT64 = with_factor(lambda x, w, y: x * w / y)
 FLOAT64_RATIO = with_ratio(lambda x, y: x / y)
@@ -128,6 +153,14 @@ SHOWN: list[tuple[str, int, Otherwise]] = [
     ("mul_int16", 54, with_product(lambda a, b, y: a * b / y)),
     ("requantize_int16", 168, with_ratio(lambda x, y: F32(x) / F32(y))),
     ("softmax", 453, with_rule("plain")),
+    ("batch_matmul", 2, with_rule("single")),
+    ("batch_matmul", 117, with_matrix_factor(lambda a, b, y: F32(a) * F32(b) / F32(y))),
+    ("batch_matmul", 1269, with_matrix_factor(lambda a, b, y: a * b / y)),
+    ("prelu", 20, with_rule("single")),
+    ("prelu", 488, with_slopes("above")),
+    ("prelu", 1241, with_slopes("below")),
+    ("relu_0_to_1", 406, FLOAT64_RATIO),
+    *(("resize_bilinear", seed, with_other_places) for seed in range(3)),
 ]
 """Of each rule a model, and what else it might be."""
 

@@ -100,6 +100,7 @@ def test_a_machine_that_can_not_be_imported_is_a_sentence(folder: Path, monkeypa
 ANSWERED: dict[str, tuple[str, ...]] = {
     "run": ("run", "pocket", "-t", "nothing.yaml", "--trace", "--out", "one"),
     "sensitivity": ("sensitivity", "pocket", "-t", "nothing.yaml"),
+    "calibrate": ("calibrate", "points.csv", "-t", "nothing.yaml", "--fit", "clock_hz"),
     "compare": ("compare", "one", "two"),
     "report": ("report", "one"),
     "compile": ("compile", "pocket", "-t", "nothing.yaml", "-o", "pocket.tbin"),
@@ -131,6 +132,7 @@ def test_every_command_answers_or_says_that_the_machine_can_not(command: Any, na
         assert (result.exit_code, result.stdout) == (2, "")
         assert " ".join(result.stderr.split()) == f"error: {CANNOT} {what}, not one of the null machine"
         return
+    Path("points.csv").write_text("model,condition,value,unit,use\npocket,,1,us,train\n")
     second = ANSWERED["sweep"] if name == "sweep report" else ("run", "pocket", "-t", "nothing.yaml", "--out", "two")
     for words in (ANSWERED["run"], second, ANSWERED[name]):
         result = command(*words)

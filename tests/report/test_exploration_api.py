@@ -15,7 +15,7 @@ def test_steps_are_rows_of_plain_values(tmp_path: Path) -> None:
     )
     assert [row["key"] for row in found["steps"]] == ["host.sends_instructions"] + ["clock_hz"] * 2 + [
         "host.bytes_per_cycle"
-    ] * 2 + ["host.latency_cycles", "host.request_ns", "host.sends_parameters"]
+    ] * 2 + ["host.sends_padding", "host.latency_cycles", "host.request_ns", "host.sends_parameters"]
     assert len({frozenset(row) for row in found["steps"]}) == 1  # a table has the same columns in every row
     assert all(isinstance(value, str | int | float | None) for row in found["steps"] for value in row.values())
     again = tilesim.sensitivity("pocket", "pocket-2x1", ["host.*", "clock_hz"], store=tmp_path / "rows.sqlite")

@@ -8,6 +8,7 @@ import subprocess
 import sys
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
+from math import prod
 from pathlib import Path
 from typing import Any
 
@@ -114,9 +115,16 @@ def bytes_are_conserved(program: Program, run: Run) -> bool:
     assert moved["mesh"]["entered"] == moved["mesh"]["carried"] == mesh_bytes(program)
     issued = sum(getattr(op, "words", 0) for op in program.run) * WORD_BYTES
     assert moved["instruction_bus"]["entered"] == issued
-    host_rows = sum(tensor.rows for tensor in (*program.inputs, *program.outputs))
-    assert moved["host"]["entered"] == moved["host"]["carried"] == host_rows * row_bytes + _sent_besides(program)
+    assert moved["host"]["entered"] == moved["host"]["carried"] == _tensor_bytes(program) + _sent_besides(program)
     return floats
+
+
+def _tensor_bytes(program: Program) -> int:
+    """Bytes of all tensors on the host's link: whole rows, or, where the chip adds what pads them, their elements."""
+    tensors = (*program.inputs, *program.outputs)
+    if program.topology.host.sends_padding:
+        return sum(tensor.rows for tensor in tensors) * program.topology.wide_memory.row_bytes
+    return sum(prod(block.extent) * tensor.carried.itemsize for tensor in tensors for block in tensor.blocks)
 
 
 def _sent_besides(program: Program) -> int:

@@ -28,6 +28,7 @@ from tilesim.network.operators import (
 )
 from tilesim.network.readers.tflite_data_movement import nearest
 from tilesim.run import Run
+from tilesim.tiled.compiler.tile_plan import plan_operators
 
 CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4")
 CLAMP = (-128, 127)
@@ -188,7 +189,7 @@ def test_a_table_in_rows_of_other_sizes() -> None:
         check(around(LAYERS["table"]), "edge-2x2", **{"wide_memory.row_bytes": row_bytes, "tile.lanes": lanes})
 
 
-def test_what_tiles_cannot_do_is_said_at_once() -> None:
+def test_what_tiles_cannot_do_is_said_at_once_and_the_host_does_it() -> None:
     weave = Weave()
     x = weave.input(4, 4, 6)
     zero_point = weave.zero_point(x)
@@ -199,10 +200,9 @@ def test_what_tiles_cannot_do_is_said_at_once() -> None:
     fifth = weave.add(Concatenation(1), x, x)
     sixth = weave.add(Multiply("double", (0, 0, 0, 1 << 30, 0), CLAMP), x, weave.add(LAST_ROW, x))
     seventh = weave.add(Add("double", (0,) * 9, CLAMP), x, weave.constant(np.ones((1, 4, 4, 6), np.int8)))
+    network = weave.network(first, second, third, fourth, fifth, sixth, seventh)
     with pytest.raises(tilesim.CapacityError) as caught:
-        tilesim.compile(
-            weave.network(first, second, third, fourth, fifth, sixth, seventh), tilesim.load_topology("edge-2x2")
-        )
+        plan_operators(network, 4)
     assert [fault.split(") ", 1)[1] for fault in caught.value.faults] == [
         "must pad the rows and columns of a map, not its channels",
         "must pad with its input's zero point -7, not with 99",
@@ -212,6 +212,11 @@ def test_what_tiles_cannot_do_is_said_at_once() -> None:
         "must multiply tensors of one shape, not (1, 1, 4, 6) and (1, 4, 4, 6)",
         "must work on activations, not on the constant constant",
     ]
+    program = tilesim.compile(network, tilesim.load_topology("edge-2x2"))
+    assert [layer.place for layer in program.layers] == ["host"] * 8
+    run = tilesim.simulate(program, [weave.samples[index] for index in network.inputs])
+    for index, output in zip(network.outputs, run.outputs, strict=True):
+        np.testing.assert_array_equal(output, weave.samples[index])
 
 
 LAST_ROW = Slice((0, 3, 0, 0), (1, 1, 4, 6))

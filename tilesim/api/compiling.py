@@ -15,7 +15,7 @@ from tilesim.errors import CapacityError, InputError, ModelError, refuse
 from tilesim.machines.machine import HasCacheDocument, PlansBatches, PlansCache, uncompilable
 from tilesim.machines.options import CompileOptions, Say, silent
 from tilesim.machines.policies import CACHE, CHOICES, LAYER_CHOICES, MIXED, CachePolicy, PartitionPolicy, nameless
-from tilesim.machines.program import Program
+from tilesim.machines.program import Program, host_note
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import Network
 from tilesim.network.obstacles import Support, is_no_model, obstacles_of, of_chip
@@ -118,10 +118,10 @@ def support(model: Path | str, topology: Topology | None = None, say: Say | None
     if topology is None:
         return Support(network, None, ())
     try:
-        compile(network, topology, say=say)
+        program = compile(network, topology, say=say)
     except InputError as error:
         return Support(network, False, (of_chip(topology.name, error.faults),))
-    return Support(network, True, ())
+    return Support(network, True, (), host_note(program))
 
 
 @checked

@@ -7,6 +7,7 @@ from __future__ import annotations
 import re
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -57,7 +58,7 @@ class Assembly(Text[P]):
         Raises:
             ProgramError: Two data segments share a name, or the folder cannot be written.
         """
-        names = [segment.name for segment in program.data]
+        names = [segment.name for segment in self._segments(program)]
         twice = sorted({name for name in names if names.count(name) > 1})
         if twice:
             raise ProgramError(f"data: the name {shown(name)} must belong to one segment" for name in twice)
@@ -77,9 +78,14 @@ class Assembly(Text[P]):
             raise ProgramError(f"{folder}: the program cannot be written there: {error.strerror}") from None
         return path
 
+    def _segments(self, program: P) -> list[Any]:
+        """Everything that has bytes."""
+        return [segment for blob in self.blobs for segment in getattr(program, blob)]
+
     def _write_text(self, program: P, path: Path) -> None:
         names = self.grammar.names
-        write_npz(path.with_suffix(_BYTES), {names.write(segment.name): segment.data for segment in program.data})
+        content = {names.write(segment.name): segment.data for segment in self._segments(program)}
+        write_npz(path.with_suffix(_BYTES), content)
         path.write_text(self.write(program), encoding="utf-8", newline="\n")
 
     def load(self, path: Path) -> P:

@@ -70,6 +70,7 @@ class Text(Generic[P]):
             field ``inner`` of what another directive gives.
         grammar: how values are spelt.
         spellings: of instructions that have several mnemonics, and what each says of its fields.
+        blobs: the fields of the program whose records have bytes, which stand beside the text by their names.
     """
 
     program: type[P]
@@ -77,6 +78,7 @@ class Text(Generic[P]):
     directives: Mapping[str, str]
     grammar: Grammar
     spellings: Mapping[type, Mapping[str, Mapping[str, object]]] = field(default_factory=dict)
+    blobs: Sequence[str] = ("data",)
 
     def write(self, program: P) -> str:
         """``program`` as text, without the bytes of its data segments; ``read`` gives the same program back."""
@@ -246,15 +248,19 @@ class _TextReader:
         topology = self.chip.topology() if not self.faults or self.chip.entries else None
         if not self.faults:
             self._count_lines()
-        segments = tuple(
-            replace(segment, data=self._bytes(segment, place, data)) for place, segment in self.records.get("data", ())
-        )
-        for name in sorted(data.keys() - {segment.name for segment in segments}):
+        segments = {
+            blob: tuple(
+                replace(segment, data=self._bytes(segment, place, data))
+                for place, segment in self.records.get(blob, ())
+            )
+            for blob in self.form.blobs
+        }
+        for name in sorted(data.keys() - {segment.name for each in segments.values() for segment in each}):
             self.faults.append((Position(1, 0), f"a .data line must say how many bytes {shown(name)} has"))
         if self.faults:
             return {}
         lists = {section: self._values(section) for section in _SECTIONS.values()}
-        return {**self._values("")[0], **lists, **self._fields(), "topology": topology, "data": segments}
+        return {**self._values("")[0], **lists, **self._fields(), "topology": topology, **segments}
 
     def _values(self, where: str) -> tuple[Any, ...]:
         return tuple(record for _, record in self.records.get(where, ()))

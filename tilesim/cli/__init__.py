@@ -46,6 +46,7 @@ COMMANDS = {
     "sweep": "Run models on chips with every combination of what varies.",
     "sweep report": "Make one HTML page of a sweep's store.",
     "sensitivity": "Say what each key of a chip is worth to a model.",
+    "calibrate": "Compare a chip with what is published of it.",
     "topologies": "List the chips that come with tilesim, or every key of one.",
     "workloads": "List the networks that come with tilesim, or every YAML key.",
     "demo": "Let a small network read handwritten digits.",

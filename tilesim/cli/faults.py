@@ -23,6 +23,7 @@ OPTIONS = {
     "hold": "--hold",
     "instant": "--instant",
     "keys": "--keys",
+    "fit": "--fit",
     "vary": "--vary",
     "where": "--where",
     "settings": "--set",
@@ -30,7 +31,7 @@ OPTIONS = {
 PLACES = (
     re.compile(r"^(?:[^:]*: )?(?P<word>\w+) must be left out: "),
     re.compile(r"^(?:\S+: )?(?P<word>override) \S+="),
-    re.compile(r"^(?P<word>vary|where|settings|keys) \S"),
+    re.compile(r"^(?P<word>vary|where|settings|keys|fit) \S"),
     re.compile(r"^(?P<word>hold|instant) (?:must be the label |')"),
     re.compile(r"; (?P<word>the override) grid=RxC "),
 )

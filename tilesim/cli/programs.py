@@ -13,14 +13,17 @@ from tilesim.cli.options.groups import Options, given
 from tilesim.cli.options.models import Named, is_program, load_all, ready_program, titles
 from tilesim.cli.options.scope import Capability, misapplied
 from tilesim.errors import CapacityError, ProgramError, kept
-from tilesim.machines.program import Program
+from tilesim.machines.program import Program, host_note
 from tilesim.machines.topology import Topology
 from tilesim.registry import can, refusal
 
 SMALLEST_FIRST = (
-    "pocket-2x1", "ring-8", "edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "fig2-5x2", "edge-4x4", "edge-8x8"
+    "pocket-2x1", "ring-8", "edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "fig2-5x2", "edge-4x4", "edge-8x8",
+    "coral-usb",
 )  # fmt: skip
-"""The chips of tiles that come with tilesim, by the MACs that they do in a cycle."""
+"""The chips of tiles that come with tilesim, by the MACs that they do in a cycle; last the one whose parameters may
+stay with the host, for networks that no other has room for.
+"""
 
 NO_BATCHES = BatchOptions()
 
@@ -106,4 +109,6 @@ def compiled(
     cache, partition = options.cache_policy(named), options.partition_policy(named)
     plan = batches.plan(networks[0], chip, inferences, say)
     programs = api.compile_networks(networks, chip, cache, partition, say, plan)
-    return programs, [*unmet(networks, programs, partition)]
+    noted = [f"{network.name}: {note}" for network in networks for note in network.notes]
+    noted += [f"{program.name}: {note}" for program in programs if (note := host_note(program))]
+    return programs, [*noted, *unmet(networks, programs, partition)]

@@ -146,7 +146,7 @@ def _of_key(key: Key, chip: Topology) -> Factor:
         return Factor(*key[:3], (), "it is not given")
     if key.value == 0 and not isinstance(key.value, bool):
         powers = (1 << k for k in range(MOST_FROM_ZERO.bit_length()))
-        smallest = tuple([power for power in powers if _takes(chip, key.key, power)][:1])
+        smallest = tuple([power for power in powers if takes(chip, key.key, power)][:1])
         return Factor(*key[:3], smallest, "" if smallest else f"nothing from 1 to {MOST_FROM_ZERO:,} will do instead")
     values = _values(key)
     return Factor(*key[:3], values, _why(key, values))
@@ -179,7 +179,7 @@ def _why(key: Key, values: tuple[Value, ...]) -> str:
     return f"{key.value} has no half that is whole" if whole and len(values) == 1 else ""
 
 
-def _takes(chip: Topology, key: str, value: int) -> bool:
+def takes(chip: Topology, key: str, value: Value) -> bool:
     """Whether a chip may have that value there."""
     data = section = chip.model_dump()
     *sections, name = key.split(".")

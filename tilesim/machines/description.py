@@ -78,6 +78,8 @@ class PeakRate:
     """Those that entered it: a name in run.json's ``bytes``."""
     actions: tuple[str, ...] = ()
     """Those of the actions: names in run.json's ``energy``."""
+    rates: tuple[str, ...] = ()
+    """Keys that say it a second, whatever the clock, where they are not 0: one a way, of which the fastest counts."""
 
 
 @dataclass(frozen=True)

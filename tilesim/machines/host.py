@@ -50,6 +50,10 @@ def random_inputs(tensors: Sequence[HostTensor], seed: int = 0) -> list[Array]:
 
 def _random(tensor: HostTensor, rng: np.random.Generator) -> Array:
     dtype = np.dtype(tensor.dtype)
+    if dtype.kind == "b":
+        return rng.integers(0, 2, tensor.shape).astype(dtype)
+    if dtype.kind == "f" and not tensor.scale:  # nobody quantises it, so that any range will do
+        return rng.uniform(-1, 1, tensor.shape).astype(dtype)
     if dtype.kind != "f":
         limits = np.iinfo(dtype)
         return rng.integers(limits.min, limits.max, tensor.shape, dtype, endpoint=True)

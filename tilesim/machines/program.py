@@ -12,12 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.machines.topology import Topology
+from tilesim.network.graph import titled
 from tilesim.printable import html_table, printable
 
 P = TypeVar("P", bound="Program")
 T = TypeVar("T")
 
 NO_NUMBERS: tuple[int, ...] = ()
+MOST_NAMED = 5
+"""Layers that a note names."""
 
 
 class Instruction(Protocol):
@@ -130,6 +133,11 @@ class Program:
         return 1
 
     @property
+    def at_host(self) -> Sequence[int]:
+        """The layers that the host computes itself, as the chip has no unit for them, by number."""
+        return ()
+
+    @property
     def inputs_of_inference(self) -> Sequence[HostTensor]:
         """What one inference takes."""
         return self.inputs[: len(self.inputs) // self.inferences]
@@ -158,6 +166,17 @@ class Program:
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def host_note(program: Program) -> str:
+    """Which layers the host computes itself; empty if there are none."""
+    layers = [(k, program.layers[k]) for k in sorted(program.at_host)]
+    if not layers:
+        return ""
+    names = [f"{k} {printable(titled(layer.name))} ({layer.kind})" for k, layer in layers]
+    shown = ", ".join(names[:MOST_NAMED]) + (f" and {len(names) - MOST_NAMED} more" if names[MOST_NAMED:] else "")
+    what = "a layer" if len(names) == 1 else f"{len(names)} layers"
+    return f"the host computes {what} for which {printable(program.topology.name)} has no unit: {shown}"
 
 
 def where(section: str, place: int, instruction: Instruction) -> str:

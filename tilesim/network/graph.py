@@ -117,6 +117,8 @@ class Network:
     """The numbers of the tensors that it takes."""
     outputs: tuple[int, ...]
     """The numbers of the tensors that it gives."""
+    notes: tuple[str, ...] = ()
+    """What its reader has to say of it: which operators were cut off, for example."""
 
     def evaluate(self, inputs: Array | Sequence[Array]) -> dict[int, Array]:
         """The golden results: every tensor by its number, constants included, computed operator by operator without any

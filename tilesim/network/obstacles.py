@@ -30,7 +30,7 @@ TYPES: Mapping[str, str] = {
     "int16": f"convert it with activations of int8, not of int16 ({GUIDE})",
     "int4": f"convert it with weights of int8, not of int4 ({GUIDE})",
 }
-DYNAMIC = frozenset({"DynamicQuantizeLinear", "MatMulInteger", "ConvInteger", "DynamicQuantizeMatMul"})
+DYNAMIC = frozenset({"DynamicQuantizeMatMul", "DynamicQuantizeLSTM", "MatMulIntegerToFloat"})
 """Operators that quantise values as they come."""
 
 
@@ -66,6 +66,8 @@ class ModelSupport(TypedDict):
     """Bytes of all parameters."""
     obstacles: list[Obstacle]
     """What stands in the way."""
+    notes: list[str]
+    """What its reader has to say of it, such as which operators were cut off; and which layers the host computes."""
     faults: list[str]
     """Why the file is no model."""
 
@@ -83,13 +85,14 @@ class SupportDocument(TypedDict):
 
 @dataclass(frozen=True)
 class Support:
-    """What became of a model: its network, if it could be read; whether that compiles, if a chip was named; and all
-    that stands in the way.
+    """What became of a model: its network, if it could be read; whether that compiles, if a chip was named; all that
+    stands in the way; and what the host computes then (``at_host``), if it does.
     """
 
     network: Network | None = field(repr=False)
     compiles: bool | None
     obstacles: tuple[Obstacle, ...]
+    at_host: str = ""
 
     @property
     def verdict(self) -> str:
@@ -107,6 +110,7 @@ class Support:
             "macs": network.macs if network else None,
             "parameter_bytes": network.parameter_bytes if network else None,
             "obstacles": list(self.obstacles),
+            "notes": [*(network.notes if network else ()), *([self.at_host] if self.at_host else [])],
             "faults": [],
         }
 

@@ -27,6 +27,9 @@ def support_summary(document: SupportDocument) -> Group:
     for model in document["models"]:
         if model["obstacles"]:
             parts += ["", Text(printable(model["model"]), "bold"), _obstacles(model["obstacles"])]
+        if model["notes"] and not model["obstacles"]:
+            parts += ["", Text(printable(model["model"]), "bold")]
+        parts += [Text(printable(note)) for note in model["notes"]]
     return Group(*parts)
 
 

@@ -18,7 +18,7 @@ from tilesim.printable import counted, printable
 from tilesim.registry import description_of
 from tilesim.report.analysis.layers import LayerRow, beside, costs, layers, mac_arrays, total, working
 from tilesim.report.tables import folded, grid, left, right, table
-from tilesim.report.words import Ending, energy_words, instant_words, kind_word, kind_words
+from tilesim.report.words import Ending, energy_words, host_steps_words, instant_words, kind_word, kind_words
 from tilesim.statistics import BatchingStatistics, PartitionCandidate, RunStatistics
 from tilesim.units import format_bytes, format_hertz, format_seconds
 
@@ -141,6 +141,7 @@ def totals(statistics: RunStatistics) -> Table:
     rows = [*_times(statistics), *(_work(statistics) if statistics["layers"] else ())]
     if instant := instant_words(statistics):
         rows.append(("what if", instant))
+    rows += [("host step", words) for words in host_steps_words(statistics)]
     rows += [("finding", sentence(finding)) for finding in statistics.get("findings", [])]
     for title, words in rows:
         lines.add_row(title, Text(printable(words)))

@@ -11,7 +11,7 @@ from rich.measure import Measurement
 from rich.text import Text
 
 from tilesim.printable import counted, printable
-from tilesim.statistics import EndStatistics, RunStatistics
+from tilesim.statistics import EndStatistics, HostStepStatistics, RunStatistics
 
 KINDS = {
     "averagepool": "average pool",
@@ -37,6 +37,8 @@ SHORT = {
 """Those whose words are too long for a column of a table."""
 QUANTISER_ENDINGS = ("_QuantizeLinear_Output", "_QuantizeLinear", "_DequantizeLinear", "_quantized", "_quant")
 """What ONNX Runtime's quantiser adds to names of nodes and values."""
+MOST_STEPS = 8
+"""Steps of the host that a terminal shows."""
 NAMED = 3
 """Transfers that are named; of more it gives the number."""
 COMPUTING, BUSY_ARRAY = "macs", "MAC array"
@@ -171,6 +173,25 @@ def instant_words(statistics: RunStatistics) -> str:
         return ""
     more = f" and {len(labels) - NAMED:,} more" if len(labels) > NAMED else ""
     return f"{', '.join(labels[:NAMED])}{more} took no time: so it is on no chip"
+
+
+def host_steps_words(statistics: RunStatistics) -> list[str]:
+    """A sentence each step of the host; of many, the first."""
+    steps = statistics.get("host_steps", [])
+    more = len(steps) - MOST_STEPS
+    return [
+        *map(host_step_words, steps[:MOST_STEPS]),
+        *([f"and {more:,} more, which run.json has"] if more > 0 else []),
+    ]
+
+
+def host_step_words(step: HostStepStatistics) -> str:
+    """What the host computed, when, and what crossed its link for it."""
+    name, cycles = printable(step["name"]), step["cycles"]
+    return (
+        f"layer {step['layer']} {name} ({kind_words(step['kind'])}) at the host: {step['from_chip_bytes']:,} bytes "
+        f"from the chip, {step['to_chip_bytes']:,} to it; {cycles:,} cycles from cycle {step['start_cycle']:,} on"
+    )
 
 
 # ---- energies

@@ -13,6 +13,7 @@ from tilesim.cache_document import CachedLayer, CacheDocument, CachedSet, TileAc
 from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
 from tilesim.tiled.caching import Decision
+from tilesim.tiled.compiler.chip_part import layer_number
 from tilesim.tiled.compiler.plan import plan_parameters
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
@@ -63,10 +64,11 @@ class CachePlan:
     def _layers(self, network: int) -> list[CachedLayer]:
         """The layers of one network that have parameters."""
         own = [decision for decision in self.decisions if decision.set.network == network]
-        nodes = [*self.networks.values()][network].nodes
+        network_of_layers = [*self.networks.values()][network]
+        nodes = network_of_layers.nodes
         return [
             {
-                "layer": layer,
+                "layer": layer_number(network_of_layers, layer),
                 "name": nodes[layer].name,
                 "kind": nodes[layer].kind,
                 "sets": [_decision(decision) for decision in own_sets],

@@ -131,12 +131,13 @@ def _noticed(program: Program, given: StartTimes, masters: Reading, on_packet: O
     """What is noticed on the ring in such a run, if that comes to its end or not."""
     program = frame.named(program)
     arrays = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
-    rows_of_host, samples = host_driver.rows_of_inputs(program, arrays)
-    chip = Chip(program.topology, samples, None, frame.forget, reading=masters)
+    host = host_driver.HostSide(program, arrays)
+    tasks = host.tasks(lambda: chip.host_outfeed)
+    chip = Chip(program.topology, host.samples, None, frame.forget, reading=masters, host_tasks=tasks)
     if on_packet is not None:
         chip.monitor.tell(lambda seen: on_packet((seen[0] - chip.section[1], *seen[1:])))
     try:
-        run_sections(chip, program, rows_of_host, holds(program, given, tiles_of))
+        run_sections(chip, program, host.rows, holds(program, given, tiles_of))
     except HangError as error:
         return error.findings
     return chip.monitor.findings()

@@ -16,6 +16,7 @@ ROLES = (
     Role("instruction_bus.stop*", "instruction bus stops", bus="instruction bus"),
     Role("host.infeed", "host infeed", bus="host"),
     Role("host.outfeed", "host outfeed", bus="host"),
+    Role("host.processor", "host processor"),
     Role("mac_array", "MAC arrays", apart=True),
     Role("tensor", "tensor controls"),
     Role("ring_consumer", "ring consumers"),
@@ -49,6 +50,7 @@ DEPENDENCES = Dependences(
         "instruction_bus.stop#": ("instruction_bus.stop#-1",),
         "classifier": ("instruction_bus.stop*",),
         "host.outfeed": ("outfeed",),
+        "host.processor": ("host.outfeed",),
         "infeed": ("controller",),
         "outfeed": ("controller",),
     },
@@ -184,7 +186,8 @@ DESCRIPTION = Description(
             byte="byte read from data memory", actions=("data_memory_read",),
         ),
         PeakRate(
-            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host"
+            "the host's link, one way", ("host.bytes_per_cycle",), byte="byte to or from the host", bus="host",
+            rates=("host.to_chip_bytes_per_second", "host.from_chip_bytes_per_second"),
         ),
         PeakRate(
             "instruction bus", ("instruction_bus.width_bytes",), byte="byte of instructions", bus="instruction_bus"
@@ -201,6 +204,6 @@ DESCRIPTION = Description(
         AreaPart("ring", "link", ("ring_links", "ring.width_bytes")),
         AreaPart("mesh", "link", ("mesh_links", "mesh.width_bytes")),
         AreaPart("instruction bus", "link", ("instruction_bus_stops", "instruction_bus.width_bytes")),
-        AreaPart("host", "link", ("host.bytes_per_cycle",), times=2),
+        AreaPart("host", "link", ("host_link_bytes",)),
     ),
 )  # fmt: skip

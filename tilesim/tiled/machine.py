@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, ClassVar
 
-from tilesim.errors import CapacityError
 from tilesim.lowering.equal_shapes import with_equal_shapes
 from tilesim.machines import machine
 from tilesim.machines.instructions import Explanation
@@ -40,7 +39,7 @@ LINK_RATES = ("host.to_chip_bytes_per_second", "host.from_chip_bytes_per_second"
 RUN_TIME_KEYS = frozenset(
     (
         "clock_hz",
-        *("host.bytes_per_cycle", "host.latency_cycles", "host.request_ns"),
+        *("host.bytes_per_cycle", "host.latency_cycles", "host.request_ns", "host.step_bytes_per_second"),
         *LINK_RATES,
         *("instruction_bus.width_bytes", "instruction_bus.hop_cycles", "ring.hop_cycles"),
         *("mesh.hop_cycles", "mesh.credits", "wide_memory.ports"),
@@ -81,10 +80,9 @@ class Tiled(
         return ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
-        from tilesim.tiled.partition_search import compile_networks
+        from tilesim.tiled.split_networks import compile_split
 
-        _check_operators(networks)
-        programs = compile_networks([with_equal_shapes(network) for network in networks], topology, options)
+        programs = compile_split([with_equal_shapes(network) for network in networks], topology, options)
         return [_of_model(program, network) for program, network in zip(programs, networks, strict=True)]
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
@@ -163,10 +161,11 @@ class Tiled(
         self, networks: Mapping[str, Network], topology: Topology, options: CompileOptions
     ) -> machine.HasCacheDocument:
         from tilesim.tiled.cache_plan import plan_cache
+        from tilesim.tiled.split_networks import chip_parts
 
-        _check_operators([*networks.values()])
         alike = {name: with_equal_shapes(network) for name, network in networks.items()}
-        return plan_cache(alike, topology, options)
+        parts, asked = chip_parts(alike, topology, options)
+        return plan_cache(parts, topology, asked)
 
     def unmet(self, program: Program, wishes: Mapping[int, str]) -> Iterator[tuple[int, str]]:
         from tilesim.tiled.compiler.channels import IN_ONE_TILE
@@ -200,18 +199,3 @@ def _of_model(program: Program, network: Network) -> Program:
     tensors = tuple(layout for layout in program.tensors if layout.index in network.tensors)
     pieces = tuple(piece for piece in program.pieces if piece.index in network.tensors)
     return replace(program, tensors=tensors, pieces=pieces)
-
-
-def _check_operators(networks: Sequence[Network]) -> None:
-    """Refuse networks with operators that tiles have no unit for: a CapacityError names all of them."""
-    from tilesim.tiled.compiler.operators import is_known
-
-    lacking = [
-        f"{network.name}: node {node.title} ({node.kind}) must be an operator that a tiled machine can run, which this "
-        "one is not"
-        for network in networks
-        for node in network.nodes
-        if not is_known(node.operator)
-    ]
-    if lacking:
-        raise CapacityError(lacking)

@@ -62,8 +62,18 @@ class Host(ConfigSection):
     sends_parameters: Annotated[
         bool, Field(description="whether data memory is the host's, so that what leaves it comes over this link")
     ] = False
+    sends_padding: Annotated[
+        bool, Field(description="whether what pads tensors to words and rows crosses the link; else the chip adds it")
+    ] = True
 
-    _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second")(_rate)
+    step_bytes_per_second: Annotated[
+        Rate,
+        Field(
+            description="bytes a second that the host reads and makes for layers that it computes itself; 0: in no time"
+        ),
+    ] = 0
+
+    _rates = field_validator("to_chip_bytes_per_second", "from_chip_bytes_per_second", "step_bytes_per_second")(_rate)
 
     @property
     def announces_requests(self) -> bool:
@@ -243,6 +253,12 @@ class Topology(AnyTopology):
         return 2 * (rows * (columns - 1) + columns * (rows - 1))
 
     @property
+    def host_link_bytes(self) -> int:
+        """Bytes a cycle that the host's link carries, both ways together: of rates a second, as many as whole ones."""
+        ways = self.host.to_chip_bytes_per_second, self.host.from_chip_bytes_per_second
+        return sum(-(-way // self.clock_hz) or self.host.bytes_per_cycle for way in ways)
+
+    @property
     def ring_row_cycles(self) -> int:
         """Cycles in which a row passes a link of the ring, or a stop."""
         return -(-self.wide_memory.row_bytes // (self.ring.width_bytes or self.wide_memory.row_bytes))
@@ -271,6 +287,11 @@ class Topology(AnyTopology):
     def request_cycles(self) -> int:
         """Cycles from a request to the first byte that is sent for it."""
         return -(-self.host.request_ns * self.clock_hz // 10**9)
+
+    def step_cycles(self, size_bytes: int) -> int:
+        """Cycles in which the host computes a layer that reads and makes so many bytes."""
+        rate = self.host.step_bytes_per_second
+        return -(-size_bytes * self.clock_hz // rate) if rate else 0
 
     @property
     def parameter_bytes_per_cycle(self) -> Fraction:

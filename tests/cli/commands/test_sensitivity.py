@@ -24,7 +24,7 @@ def test_a_table_and_a_page(tilesim: Any, tmp_path: Path) -> None:
     result = tilesim(*words, "--workers", 1)
     assert result.exit_code == 0, result.stderr
     lines = result.stdout.splitlines()
-    assert lines[0] == "pocket on pocket-2x1: 7 steps of 8 keys, 4 with an effect, 1 step refused"
+    assert lines[0] == "pocket on pocket-2x1: 8 steps of 10 keys, 5 with an effect, 1 step refused"
     assert lines[2] == "that is: tilesim run pocket -t pocket-2x1"
     assert {"host.bytes_per_cycle", "ring.no_consumer=circulate"} < {line.partition(" ")[0] for line in lines}
     assert lines[-1] == "written to sensitivity.html"

@@ -105,3 +105,30 @@ def test_what_is_too_large_to_be_read_is_no_model(tilesim: Any, tmp_path: Path, 
     result = tilesim("support", path)
     assert result.exit_code == 2
     assert result.stderr.startswith(f"error: {path}: must have at most ")
+
+
+def detector(folder: Path) -> Path:
+    """A layer, and a custom operator that reads what it makes."""
+    tensors = [tensor("x", [1, 4]), tensor("made", [1, 4]), tensor("boxes", [1, 2], np.float32)]
+    return write(folder / "detector.tflite", tensors, [("RELU", [0], [1]), ("Detect", [1], [2])], [0], [2])
+
+
+def test_what_is_cut_off_a_model_is_said(tilesim: Any, tmp_path: Path) -> None:
+    note = (
+        "node 1 (custom operator Detect) is cut off, as nothing here computes it: outputs are what goes into it, made"
+    )
+    model = detector(tmp_path)
+    result = tilesim("support", model)
+    assert (result.exit_code, note in " ".join(result.stdout.split())) == (0, True)
+    [looked_at] = json.loads(tilesim("support", model, "--json").stdout)["models"]
+    assert [said[: len(note)] for said in looked_at["notes"]] == [note]
+    for command in (("run",), ("compile", "--output", tmp_path / "program.tasm")):
+        result = tilesim(command[0], model, "-t", "systolic-4", *command[1:])
+        assert (result.exit_code, f"detector: {note}" in result.stdout + result.stderr) == (0, True), command
+
+
+def test_commands_tell_how_to_quantise_a_float_model(tilesim: Any, tmp_path: Path) -> None:
+    tensors = [tensor("x", [1, 4], np.float32), tensor("y", [1, 4], np.float32)]
+    result = tilesim("run", write(tmp_path / "float.tflite", tensors, [("RELU", [0], [1])], [0], [1]))
+    assert result.exit_code == 2
+    assert "what would help: quantise weights and activations to int8 (`tilesim guide quantise`)" in result.stderr

@@ -25,7 +25,7 @@ EVERYWHERE = {
 """Of commands that compile or run."""
 OF_RUNS = {
     *("compare", "report", "trace", "topologies", "workloads", "demo", "guide", "support"),
-    *("sweep", "sweep report", "sensitivity", "masters", "masters suite"),
+    *("sweep", "sweep report", "sensitivity", "calibrate", "masters", "masters suite"),
 }
 VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),

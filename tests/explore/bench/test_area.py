@@ -48,6 +48,17 @@ def test_of_a_small_chip_by_hand() -> None:
     assert sum(area_of(tilesim.load_topology("pocket-2x1", {"wide_memory.ports": 2})).values()) > sum(area.values())
 
 
+@pytest.mark.parametrize(
+    ("rates", "bytes_a_cycle"),
+    [((0, 0), 16), ((442_000_000, 55_000_000), 2), ((2_000_000_001, 0), 5 + 8), ((500_000_000, 500_000_001), 3)],
+)
+def test_a_host_s_link_is_as_wide_as_its_bytes_a_second_need(rates: tuple[int, int], bytes_a_cycle: int) -> None:
+    """Whole bytes a cycle of 500 MHz, each way; 8 where no rate is given."""
+    keys = ("host.to_chip_bytes_per_second", "host.from_chip_bytes_per_second")
+    chip = tilesim.load_topology("edge-1x1", dict(zip(keys, rates, strict=True)))
+    assert area_of(chip)["host"] == pytest.approx(bytes_a_cycle * 2240e-6)
+
+
 @pytest.mark.parametrize("name", ["edge-1x1", "edge-1x2", "fig2-5x2"])
 def test_it_has_as_many_links_as_a_run_counts(name: str) -> None:
     chip = tilesim.load_topology(name)

@@ -96,7 +96,8 @@ def test_every_part_of_a_network_counts(workload: str) -> None:
 
 def test_every_operator_has_a_digest() -> None:
     """Their fields are all of kinds that have one."""
-    kinds = re.compile(r"int|float|bool|str|Padding|np\.dtype\[Any\]( \| None)?|NDArray\[.*\]|tuple\[[a-z, .]+\]")
+    tuples = r"tuple\[([a-z]+|Place|Affine)(, ([a-z.]+|Affine))*\]( \| None)?"
+    kinds = re.compile(rf"int|float|bool|str|Padding|np\.dtype\[Any\]( \| None)?|NDArray\[.*\]|{tuples}")
     known = [each for each in vars(operators).values() if isinstance(each, type) and hasattr(each, "evaluate")]
     assert len(known) >= 19
     for operator in known:

@@ -210,8 +210,7 @@ def number(s: Sketch, k: Any) -> str:
 
 
 CHOSEN: list[tuple[Callable[[Sketch], Case], str]] = [
-    (lambda s: chosen(s, "ArgMax", axis=0), "axis must be that of the channels, not 0"),
-    (lambda s: chosen(s, "ArgMax", axis=-1), "axis must be that of the channels, not -1"),
+    (lambda s: chosen(s, "TopK", number(s, [1]), axis=0), "axis must be that of the channels, not 0"),
     (
         lambda s: chosen(s, "ArgMax", axis=1, select_last_index=1),
         "must choose the first of equal elements, not the last",
@@ -241,8 +240,8 @@ def test_a_choice_that_is_another_is_refused(draw: Callable[[Sketch], Case], wor
 
 def test_places_are_no_operand(s: Sketch) -> None:
     places = chosen(s, "ArgMax", axis=1)
-    s.nodes.append(helper.make_node("Flatten", ["places"], ["flat"]))
-    result = helper.make_tensor_value_info("flat", TensorProto.INT64, (1, 64))
+    s.nodes.append(helper.make_node("MaxPool", ["places"], ["flat"], kernel_shape=[1, 1]))
+    result = helper.make_tensor_value_info("flat", TensorProto.INT64, (1, 1, 8, 8))
     (fault,) = faults(replace(places, model=s.written([result])[0]))
     assert "places must be int8 or uint8, not int64" in fault
 

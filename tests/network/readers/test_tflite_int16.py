@@ -180,10 +180,6 @@ ALL = [0, 0, 0], [1, 2, 3], [1, 1, 1]
             "axis 2 must be left with one of its 3 elements by a stride of 1 and no begin mask",
         ),
         (
-            cut("STRIDED_SLICE", ALL, (2, 3), ShrinkAxisMask=1),
-            "must leave the first axis whole, which is that of the samples",
-        ),
-        (
             File("PAD").input((1, 2), 0.5, 3, np.int16).constant([[0, 0], [0, 0]]).output((1, 2), 0.5, 3, np.int16),
             "t0 must have zero point 0, as all of int16, not 3",
         ),

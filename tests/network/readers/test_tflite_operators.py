@@ -355,11 +355,11 @@ def test_a_fully_connected_layer_has_its_factor_in_float64() -> None:
         (
             File("CONCATENATION", {"Axis": 1, "FusedActivationFunction": 0})
             .input((1, 2), 1, 0).input((1, 2), 2, 0).output((1, 4), 1, 0),
-            "t1 must have the scale and zero point of t2, as all inputs of int8",
+            "t1 must have the scale and zero point of t2, 1 and 0, not 2 and 0",
         ),
         (
-            File("CONCATENATION", {"Axis": 0, "FusedActivationFunction": 0}).input((1, 2), 1, 0).output((1, 2), 1, 0),
-            "its axis must be from 1 to 1, not 0",
+            File("CONCATENATION", {"Axis": 2, "FusedActivationFunction": 0}).input((1, 2), 1, 0).output((1, 2), 1, 0),
+            "its axis must be from -2 to 1, not 2",
         ),
         (
             File("SPLIT", {"NumSplits": 3}).constant(1).input((1, 4), 1, 0).output((1, 2), 1, 0),

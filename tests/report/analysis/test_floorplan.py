@@ -31,7 +31,7 @@ UNIT = {"track": "chip.tile0.tensor", "busy_cycles": 1, "stall_cycles": {"flag":
 
 
 def chip(**keys: Any) -> RunStatistics:
-    return made_up(None, chip=keys, links=[LINK], units=[UNIT]).statistics
+    return made_up(None, chip=keys, links=[LINK], units=[UNIT], clock_hz=500_000_000).statistics
 
 
 @pytest.mark.parametrize(
@@ -63,6 +63,15 @@ def test_links_carry_at_most_what_the_chip_says(digits_run: SavedRun) -> None:
         bus = link["track"].split(".")[1]
         assert link["bytes"] <= most[bus] * link["busy_cycles"]
     assert bytes_a_cycle(chip(mesh=3)) == {}
+
+
+@pytest.mark.parametrize(
+    ("to_chip", "from_chip", "most"), [(0, 0, 8), (442, 55, 0.884), (0, 55, 8), (55, 10_000, 20), (442, 0, 8)]
+)
+def test_the_host_s_link_carries_what_it_has_a_second_by_the_clock(to_chip: int, from_chip: int, most: float) -> None:
+    """Of two ways the faster; a way without a rate has its bytes a cycle."""
+    rates = {"to_chip_bytes_per_second": to_chip * 10**6, "from_chip_bytes_per_second": from_chip * 10**6}
+    assert bytes_a_cycle(chip(host={"bytes_per_cycle": 8, **rates})) == {"host": most}
 
 
 def test_accesses_to_memories_are_those_of_the_tiles_units(digits_run: SavedRun) -> None:

@@ -48,6 +48,7 @@ LINKS: dict[str, tuple[Any, ...]] = {
     "request_ns": (0, 0, 1, 77),
     "sends_instructions": (False, True),
     "sends_parameters": (False, True),
+    "sends_padding": (True, False),
 }
 """What a host's link may be besides, on one chip of ``LINKED``."""
 LINKED = 4

@@ -29,7 +29,7 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
 )
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.host_driver import rows_of_inputs
+from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -122,7 +122,7 @@ class Tampered:
         self.program = named(program)
         self.ops: tuple[Instruction, ...] = (*self.program.load, *self.program.run)
         self.timing: Timing = timed(self.program)
-        self._rows, _ = rows_of_inputs(self.program, inputs_for(program))
+        self._rows = HostSide(self.program, inputs_for(program)).rows
         self._decoder = Decoder(TraversalForm(program.topology.tile))
         self.right = self._outputs(self.timing)
 

@@ -16,7 +16,7 @@ from tests.tiled.programs import program
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.checks.tensors import input_faults, output_faults
 from tilesim.tiled.isa.model.program import Block, HostTensor
-from tilesim.tiled.run.host_driver import output_array, rows_of_inputs
+from tilesim.tiled.run.host_driver import HostSide, output_array
 
 ROW = 16  # of pocket-2x1
 SHAPES = st.tuples(*[st.integers(1, 6)] * 3)
@@ -56,7 +56,7 @@ def model_array(tensor: HostTensor, samples: int) -> np.ndarray:
 
 
 def sent(tensor: HostTensor, array: np.ndarray) -> Bytes:
-    rows, _ = rows_of_inputs(replace(program(""), inputs=(tensor,)), [array])
+    rows = HostSide(replace(program(""), inputs=(tensor,)), [array]).rows
     assert {row.shape for row in rows} == {(len(array) // tensor.shape[0], ROW)}
     assert len(rows) == tensor.rows
     return np.concatenate(rows, axis=1)

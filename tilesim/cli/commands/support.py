@@ -60,5 +60,6 @@ def _looked_at(model: str, chip: Topology | None, quiet: bool) -> ModelSupport:
         "macs": None,
         "parameter_bytes": None,
         "obstacles": [],
+        "notes": [],
         "faults": faults,
     }

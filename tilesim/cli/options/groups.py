@@ -19,7 +19,7 @@ SEVERAL: Mapping[str, Callable[[str], str]] = {
     "--instant": str,
     "--trace-tracks": str,
     "--topology": str,
-    **dict.fromkeys(("--keys", "--vary", "--where", "--minimise", "--maximise"), str),
+    **dict.fromkeys(("--keys", "--fit", "--vary", "--where", "--minimise", "--maximise"), str),
     **dict.fromkeys(
         ("--partition", "--loop-order"), str
     ),  # of layers, which have numbers and names, more is said when these are known

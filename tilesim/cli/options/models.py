@@ -13,10 +13,12 @@ import typer
 from tilesim import api
 from tilesim.assembly import SUFFIXES
 from tilesim.cli.options.chip import ChipOptions
-from tilesim.errors import InputError, kept, refuse
+from tilesim.errors import InputError, ModelError, kept, refuse
 from tilesim.machines.program import Program
 from tilesim.machines.topology import Topology, differences
 from tilesim.network.graph import Network
+from tilesim.network.obstacles import TYPES
+from tilesim.network.readers.fault import ModelFault
 
 MODEL_FILES = "A .tflite, .onnx or .yaml file, or a workload's name"
 ModelArgument = Annotated[str, typer.Argument(metavar="MODEL", help=f"{MODEL_FILES}.", show_default=False)]
@@ -58,9 +60,19 @@ def load_all(models: Sequence[str]) -> list[Named]:
     faults = [f"{word}: must be given once, not {count} times" for word, count in Counter(models).items() if count > 1]
     for word in dict.fromkeys(models):
         with kept(faults):
-            named.append(Named(word, api.load_network(word)))
+            named.append(Named(word, _loaded(word)))
     refuse(faults)
     return named
+
+
+def _loaded(word: str) -> Network:
+    """The network of a model; what would help one of numbers that chips do not compute with, is said at the end."""
+    try:
+        return api.load_network(word)
+    except ModelError as error:
+        types = [fault.actual for fault in map(ModelFault.of, error.faults) if fault.about == "type"]
+        helping = dict.fromkeys(TYPES[actual] for actual in types if actual in TYPES)
+        raise ModelError([*error.faults, *(f"{word}: what would help: {remedy}" for remedy in helping)]) from error
 
 
 def titles(named: Sequence[Named]) -> list[str]:

@@ -209,7 +209,7 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
         of_all |= {key: value for key, value in values.items() if key not in UNASKED}
         own = frozenset(values)
         for axis in made.axes:
-            yield from (f"vary {short(axis.key)}: {fault}" for fault in _unknown_axis(axis, word, chip, own))
+            yield from (f"vary {short(axis.key)}: {fault}" for fault in unfitting_axis(axis, word, chip, own))
         if "machine" in made.settings:
             yield "settings machine: must be left out; name a chip of the other machine"
         for key in sorted({*made.settings} - own):
@@ -219,7 +219,7 @@ def _unfitting(made: Space, chips: Sequence[tuple[str, Topology]]) -> Iterator[s
         yield from (f"where {fault}" for fault in asked.faults(of_all, measures))
 
 
-def _unknown_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:
+def unfitting_axis(axis: Axis, word: str, chip: Topology, own: frozenset[str]) -> Iterator[str]:
     """Why an axis means nothing to a chip, which has its ``own`` keys."""
     if axis.key == "machine":
         yield "must be left out; name a chip of the other machine"

@@ -17,4 +17,7 @@ class Concatenation:
 
     def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
         """Output of the inputs' dtype; any number of samples on the first axis."""
-        return np.concatenate(inputs, axis=self.axis)
+        samples = max(map(len, inputs))
+        # a constant goes with every sample
+        parts = [x if len(x) == samples else np.tile(x, (samples // len(x), *(1,) * (x.ndim - 1))) for x in inputs]
+        return np.concatenate(parts, axis=self.axis)

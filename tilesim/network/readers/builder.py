@@ -26,6 +26,7 @@ LARGEST_SCALE = 1e30
 
 ACTIVATION_DTYPES = (np.dtype(np.int8), np.dtype(np.uint8))
 WIDE_DTYPES = (*ACTIVATION_DTYPES, np.dtype(np.int16))
+INTEGER_DTYPES = (*WIDE_DTYPES, np.dtype(np.int32), np.dtype(np.int64))
 SYMMETRIC_DTYPES = (np.dtype(np.int16), np.dtype(np.int32))
 """Those whose zero point is always 0."""
 
@@ -53,16 +54,18 @@ class NetworkBuilder:
     def __post_init__(self) -> None:
         self.first_free = max(self.first_free, *self.tensors, 0)
 
-    def constant(self, name: str, data: Array) -> int:
-        """Add a constant that the file does not hold in this form; its index is a new one."""
+    def constant(self, name: str, data: Array, like: Tensor | None = None) -> int:
+        """Add a constant that the file does not hold in this form, of the quantisation of another; its index is a new
+        one.
+        """
         self.constant_bytes += data.nbytes
         must_be_bearable(self.constant_bytes)
         index = self._free_index()
-        self.tensors[index] = Tensor(index, name, data.dtype, data.shape, data=data)
+        self.tensors[index] = Tensor(index, name, data.dtype, data.shape, like.quantisation if like else None, data)
         return index
 
     def between(
-        self, name: str, operator: Operator, source: int, known: Quantisation, shape: tuple[int, ...] = ()
+        self, name: str, operator: Operator, source: int, known: Quantisation | None, shape: tuple[int, ...] = ()
     ) -> int:
         """Add a node that the file does not hold, which gives the tensor ``source`` another quantisation, or ``shape``
         of as many axes.
@@ -72,6 +75,34 @@ class NetworkBuilder:
         self.tensors[index] = made
         self.nodes.append(Node(name, operator, (source,), index))
         return index
+
+    def derived(self, name: str, operator: Operator, source: Tensor, shape: tuple[int, ...]) -> Tensor:
+        """What an operator that only moves numbers makes of a tensor: that of a node that the file does not hold, or of
+        a constant another one.
+        """
+        if source.data is not None:
+            return self.tensors[self.constant(name, operator.evaluate([source.data]).reshape(shape), source)]
+        index = self.placed(name, source, shape)
+        self.nodes.append(Node(name, operator, (source.index,), index))
+        return self.tensors[index]
+
+    def placed(self, name: str, like: Tensor, shape: tuple[int, ...]) -> int:
+        """Add a tensor that the file does not hold, of another one's numbers."""
+        index = self._free_index()
+        self.tensors[index] = replace(like, index=index, name=name, shape=shape, data=None, model_axes=None)
+        return index
+
+    def folded(self, index: int, built: Built) -> bool:
+        """Make a constant of what is made of constants alone, if it is."""
+        sources = [self.tensors[i].data for i in built.inputs]
+        if any(data is None for data in sources):
+            return False
+        must_be_bearable(self.constant_bytes + prod(built.shape) * self.tensors[index].dtype.itemsize)
+        data = built.operator.evaluate([data for data in sources if data is not None]).reshape(built.shape)
+        self.constant_bytes += data.nbytes
+        must_be_bearable(self.constant_bytes)
+        self.tensors[index] = replace(self.tensors[index], data=data)
+        return True
 
     def _free_index(self) -> int:
         self.first_free += 1
@@ -184,3 +215,8 @@ def broadcast(a: Tensor, b: Tensor) -> tuple[int, ...]:
     if prod(shape) > MAX_ELEMENTS:
         raise ModelError(f"must make at most {MAX_ELEMENTS} elements, not shape {list(shape)}")
     return shape
+
+
+def first_of(tensor: Tensor) -> int:
+    """The length of its first axis, 0 of a constant."""
+    return 0 if tensor.data is not None else tensor.shape[0]

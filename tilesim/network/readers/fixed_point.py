@@ -30,8 +30,13 @@ powers of two                                                                   
 MUL                            f32(f32(a * b) / y)                       double     mul 638, mul_int16 54
 MEAN                           x / y; its mantissa over the count        double     mean 283
 AVERAGE_POOL_2D                1 over the count                          divide     average_pool_2d 0 to 9
-RELU, RELU6, RELU_N1_TO_1      f32(x / y)                                double     relu 380, relu6 423,
-                                                                                    relu_n1_to_1 379
+RELU, RELU6, RELU_N1_TO_1,     f32(x / y)                                double     relu 380, relu6 423,
+RELU_0_TO_1                                                                         relu_n1_to_1 379,
+                                                                                    relu_0_to_1 406
+PRELU                          f32(x / y), or f32(f32(x * slope) / y)    double     prelu 488 and 1241
+                               below 0
+BATCH_MATMUL                   f32(a * b) / y                            double     batch_matmul 117 and 1269
+RESIZE_BILINEAR                see arithmetic.interpolate                its own    resize_bilinear 0 to 2
 LEAKY_RELU                     f32(x / y), or f32(f32(x * alpha) / y)    double     test_a_negative_slope_...
                                below 0; of one below 0, the opposite
 QUANTIZE of integers           x / y                                     double     requantize 0, _int16 168
@@ -68,8 +73,9 @@ ACTIVATIONS: Mapping[str, tuple[float | None, float | None]] = {
     "relu": (0.0, None),
     "relu_n1_to_1": (-1.0, 1.0),
     "relu6": (0.0, 6.0),
+    "relu_0_to_1": (0.0, 1.0),
 }
-"""Fused activations: lowest and highest real value."""
+"""Activations: lowest and highest real value."""
 
 
 SUMS_END = float(1 << 31)

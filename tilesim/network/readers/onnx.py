@@ -30,14 +30,32 @@ from tilesim.network.readers import name_of, onnx_graph
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.onnx_choices import CHOICES
+from tilesim.network.readers.onnx_constants import SHAPE, folded
+from tilesim.network.readers.onnx_dynamic import ARITHMETIC, DYNAMIC, arithmetic, is_of_reals
 from tilesim.network.readers.onnx_file import check_counts
 from tilesim.network.readers.onnx_functions import rescale
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Integers, Pending, attribute
+from tilesim.network.readers.onnx_graph import Graph, attribute
+from tilesim.network.readers.onnx_layouts import settled
+from tilesim.network.readers.onnx_moves import MOVES, move
 from tilesim.network.readers.onnx_operands import bias_scale
 from tilesim.network.readers.onnx_operators import ACTIVATIONS, INTEGER, MOVERS, REAL, activation
+from tilesim.network.readers.onnx_values import Constant, Dequantised, Integers, Pending, Reals, Target, Value, target
 
 _FAULTY = (onnx.checker.ValidationError, DecodeError, ValueError)
-_SUPPORTED = {"QuantizeLinear", "DequantizeLinear", "Constant", *ACTIVATIONS, *CHOICES, *REAL, *INTEGER}
+_SUPPORTED = {
+    "QuantizeLinear",
+    "DequantizeLinear",
+    "Constant",
+    SHAPE,
+    *ACTIVATIONS,
+    *CHOICES,
+    *DYNAMIC,
+    *MOVES,
+    *REAL,
+    *INTEGER,
+}
+_MOVES = dict.fromkeys(MOVES, move)
+PRODUCTS = {"Gemm", "MatMul", "QGemm", "QLinearMatMul"}
 _DOMAINS = {"", "ai.onnx", "com.microsoft"}
 
 
@@ -152,14 +170,17 @@ def _shapes(model: onnx.ModelProto) -> Mapping[str, tuple[int, ...]]:
 
 
 def _read_node(graph: Graph, node: onnx.NodeProto) -> None:
-    if node.op_type in CHOICES:
-        CHOICES[node.op_type](graph, node)
+    if folded(graph, node):
+        return
+    of_reals = arithmetic if node.op_type in ARITHMETIC and is_of_reals(graph, node) else None
+    if read := of_reals or CHOICES.get(node.op_type) or DYNAMIC.get(node.op_type) or _MOVES.get(node.op_type):
+        read(graph, node)
         return
     if not node.output or not node.output[0] or any(node.output[1:]):
         raise ModelError(f"must have 1 output, not {len(list(filter(None, node.output)))}")
     output = node.output[0]
     if node.op_type == "Constant":
-        graph.values[output] = onnx_graph.Constant(onnx_graph.array_of(attribute(node, "value", onnx.TensorProto())))
+        graph.values[output] = Constant(onnx_graph.array_of(attribute(node, "value", onnx.TensorProto())))
     elif node.op_type == "QuantizeLinear":
         _quantise(graph, node)
     elif node.op_type == "DequantizeLinear":
@@ -180,12 +201,12 @@ def _read_real(graph: Graph, node: onnx.NodeProto) -> None:
     if len(present) < fewest or present != list(range(len(present))):
         raise ModelError(f"must have at least {fewest} inputs, not {len(present)}")
     if node.op_type in MOVERS and isinstance(value := graph.value(node.input[0]), Integers):
-        tensor = graph.builder.tensors[value.index]
+        tensor = graph.builder.tensors[settled(graph, value.index)]
         if tensor.dtype not in ACTIVATION_DTYPES:
             raise wrong_type(f"{tensor.title} must be int8 or uint8", tensor.dtype.name)
         known = tensor.quantisation or Quantisation(np.array(1.0), 0)
         operand = Dequantised(tensor.name, tensor.index, None, tensor.dtype, known)
-        graph.emit(node.output[0], read(graph, node, [operand]), onnx_graph.target(tensor.dtype, known))
+        graph.emit(node.output[0], read(graph, node, [operand]), target(tensor.dtype, known))
         moved = graph.builder.tensors[graph.indices[node.output[0]]]
         graph.builder.tensors[moved.index] = replace(moved, quantisation=tensor.quantisation)  # unknown stays unknown
     else:
@@ -197,12 +218,19 @@ def _operand(graph: Graph, node: onnx.NodeProto, position: int) -> Dequantised:
     if not isinstance(value, Dequantised):
         sentence = f"{titled(node.input[position])} must come from a DequantizeLinear"
         raise ModelError(ModelFault(sentence, "form" if isinstance(value, Integers) else "type", _type_of(value)))
-    return value
+    return _settled(graph, node, value)
 
 
-def _type_of(value: onnx_graph.Value) -> str:
+def _settled(graph: Graph, node: onnx.NodeProto, value: Dequantised) -> Dequantised:
+    """An operand whose axes lie as usual; products may count those of a flattened map as they are."""
+    if value.index < 0 or (value.index in graph.flattened and node.op_type in PRODUCTS):
+        return value
+    return replace(value, index=settled(graph, value.index))
+
+
+def _type_of(value: Value) -> str:
     """The type of numbers that are not those of an operand."""
-    if isinstance(value, onnx_graph.Constant):
+    if isinstance(value, Constant):
         return value.array.dtype.name
     return "" if isinstance(value, Integers) else "float32"
 
@@ -214,7 +242,7 @@ def _read_integer(graph: Graph, node: onnx.NodeProto) -> None:
     # a channel's scale belongs to the output channel: axis 0 of a convolution, else the columns of the matrix
     axis = 0 if node.op_type == "QLinearConv" or attribute(node, "transB", 0) else 1
     starts = range(form.operands[0], len(node.input), 3) if form.several else form.operands
-    operands = [graph.operand(names[start : start + 3], axis) for start in starts]
+    operands = [_settled(graph, node, graph.operand(names[start : start + 3], axis)) for start in starts]
     if form.bias is not None and names[form.bias]:
         data = graph.constant(names[form.bias])
         step = Quantisation(bias_scale(*operands[:2]), 0)
@@ -233,14 +261,15 @@ def _quantise(graph: Graph, node: onnx.NodeProto) -> None:
     elif isinstance(value, Dequantised):
         _refuse_merged(graph, node, value, wanted)
         graph.emit(output, rescale(graph, node, [value]), wanted)
-    elif isinstance(value, onnx_graph.Reals):
+    elif isinstance(value, Reals):
         operator = Quantise(float(wanted.scale), wanted.zero_point, wanted.dtype, "even")
-        graph.add(output, Built(operator, (value.index,), graph.builder.tensors[value.index].shape), wanted)
+        index = settled(graph, value.index)
+        graph.add(output, Built(operator, (index,), graph.builder.tensors[index].shape), wanted)
     else:
         raise ModelError(f"{titled(node.input[0])} must be reals that a node or an input gives")
 
 
-def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: onnx_graph.Target) -> None:
+def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: Target) -> None:
     """Refuse to quantise again what only a DequantizeLinear came after: ONNX Runtime makes one of both pairs."""
     before, uses = graph.quantised.get(x.name), [*graph.uses[x.name], *graph.uses[node.input[0]]]
     if before is None or uses != ["DequantizeLinear", "QuantizeLinear"] or before.dtype != wanted.dtype:
@@ -252,11 +281,21 @@ def _refuse_merged(graph: Graph, node: onnx.NodeProto, x: Dequantised, wanted: o
 def _output(graph: Graph, name: str) -> int:
     value = graph.value(name)
     if isinstance(value, Integers):
-        index = value.index
+        index = _counted(graph, name, value.index)
     elif isinstance(value, Dequantised) and value.index >= 0:
-        index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), value.index)
+        source = settled(graph, value.index) if value.index in graph.flattened else value.index
+        index = graph.add_reals(name, Dequantise(float(value.scale), value.zero_point), source)
+    elif isinstance(value, Reals) and value.index not in graph.inputs:
+        index = value.index
     else:
         raise ModelError(f"output {titled(name)}: must be integers, or come from a DequantizeLinear")
-    if graph.builder.tensors[index].index in graph.flattened or getattr(value, "index", -1) in graph.flattened:
-        raise ModelError(f"output {titled(name)}: must not be a flattened map")
     return index
+
+
+def _counted(graph: Graph, name: str, index: int) -> int:
+    """An output that counts its elements as the file does."""
+    if index not in graph.flattened:
+        return index
+    made = settled(graph, index)
+    graph.builder.tensors[made] = replace(graph.builder.tensors[made], name=name)
+    return made

@@ -8,6 +8,7 @@ Source: ONNX operator specification; ONNX Runtime on x86.
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import onnx
@@ -17,10 +18,12 @@ from tilesim.arithmetic.requantise import float_bits
 from tilesim.arithmetic.table import Mapped, identity, inputs, leaky, sigmoid, tabulate
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Concatenation, Dequantise, Multiply, Quantise, Rescale, Table
+from tilesim.network.operators import Dequantise, Multiply, Quantise, Rescale, Table
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built
-from tilesim.network.readers.onnx_graph import MAP_AXES, Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.moving import joined
+from tilesim.network.readers.onnx_graph import MAP_AXES, Graph, attribute
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 
 
 def multiply(graph: Graph, _node: onnx.NodeProto, operands: operand.Operands) -> Pending:
@@ -90,19 +93,18 @@ def concatenation(graph: Graph, node: onnx.NodeProto, operands: operand.Operands
     around = {(*source.shape[:axis], *source.shape[axis + 1 :]) for source in sources}
     if len(around) > 1:
         raise ModelError(f"its inputs must have shapes that agree but along axis {attribute(node, 'axis', 1)}")
-    total = sum(source.shape[axis] for source in sources)
-    shape = (*sources[0].shape[:axis], total, *sources[0].shape[axis + 1 :])
+    built = joined(sources, axis)
 
     def build(target: Target) -> Built:
-        return Built(Concatenation(axis), tuple(_alike(graph, x, target) for x in operands), shape)
+        return replace(built, inputs=tuple(_alike(graph, x, target) for x in operands))
 
     return Pending(build)
 
 
 def _canonical_axis(axis: int, sources: list[Tensor]) -> int:
     rank = len(sources[0].shape)
-    if len({len(source.shape) for source in sources}) > 1 or not -rank < axis < rank or axis == 0:
-        raise ModelError(f"its inputs must have as many axes as each other, and axis be from 1 to {rank - 1}")
+    if len({len(source.shape) for source in sources}) > 1 or not -rank <= axis < rank:
+        raise ModelError(f"its inputs must have as many axes as each other, and axis be from {-rank} to {rank - 1}")
     return MAP_AXES[axis % rank] if rank == 4 else axis % rank
 
 

@@ -1,12 +1,12 @@
-"""The values of an ONNX graph while it is read, and the network that grows from them."""
+"""An ONNX graph while it is read: its values by name, and the network that grows from them."""
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from math import inf, prod
-from typing import Any, TypeAlias, TypeVar
+from math import prod
+from typing import Any, TypeVar
 
 import numpy as np
 import onnx
@@ -16,6 +16,7 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Node, Operator, Quantisation, Tensor, titled
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, MAX_ELEMENTS, Built, NetworkBuilder, quantisation
 from tilesim.network.readers.fault import ModelFault, gather, wrong_type
+from tilesim.network.readers.onnx_values import Constant, Dequantised, Integers, Pending, Reals, Target, Value, target
 
 MAP_AXES = (0, 3, 1, 2)
 """A map's model axes (N, C, H, W) among its canonical ones."""
@@ -23,102 +24,6 @@ MAP_AXES = (0, 3, 1, 2)
 NEXT_TO_NOTHING = float(np.finfo(np.float32).eps)
 
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Constant:
-    """Raw numbers from the file."""
-
-    array: Array
-
-
-@dataclass(frozen=True)
-class Integers:
-    """A tensor of the network, int8 or uint8, or int64 places in another one."""
-
-    index: int
-
-
-@dataclass(frozen=True)
-class Reals:
-    """A float32 input of the network."""
-
-    index: int
-
-
-class Affine:
-    """What has a ``quantisation``, in the float32 that ONNX Runtime computes with."""
-
-    quantisation: Quantisation
-
-    @property
-    def scale(self) -> np.float32:
-        return np.float32(self.quantisation.scale)
-
-    @property
-    def zero_point(self) -> int:
-        return self.quantisation.zero_point
-
-
-@dataclass(frozen=True)
-class Dequantised(Affine):
-    """Reals that integers stand for: a tensor of the network, or a constant (then ``index`` is -1)."""
-
-    name: str
-    index: int
-    data: Array | None
-    dtype: np.dtype[Any]
-    quantisation: Quantisation
-    axis: int = 0
-
-    @property
-    def title(self) -> str:
-        """The name, cut for a sentence."""
-        return titled(self.name)
-
-
-@dataclass(frozen=True)
-class Target(Affine):
-    """The quantisation that a result must get, and the output integers that it may take.
-
-    ``fused`` says whether ONNX Runtime makes the operator and its QuantizeLinear one operator on integers. Otherwise it
-    computes reals: where an activation between them takes something from the output's range, or something else wants
-    the reals too.
-    """
-
-    dtype: np.dtype[Any]
-    quantisation: Quantisation
-    clamp: tuple[int, int]
-    fused: bool = True
-
-    @property
-    def whole(self) -> bool:
-        """Whether no activation takes anything from the range of its type."""
-        limits = np.iinfo(self.dtype)
-        return self.clamp == (limits.min, limits.max)
-
-
-@dataclass(frozen=True)
-class Pending:
-    """An operator whose output's quantisation is still to come, with the bounds that activations set meanwhile."""
-
-    build: Callable[[Target], Built]
-    low: float = -inf
-    high: float = inf
-    shared: bool = False
-    """Whether something else than one operator takes the reals."""
-    flattened: tuple[int, ...] | None = None
-    """(C, H, W) of a map that the file counts by channel and the network by row, if that is the result."""
-    made: str = ""
-    """The reals that the operator itself makes, before activations, if the file names them."""
-
-
-Value: TypeAlias = Constant | Integers | Reals | Dequantised | Pending
-
-
-def target(dtype: np.dtype[Any], known: Quantisation) -> Target:
-    limits = np.iinfo(dtype)
-    return Target(dtype, known, (int(limits.min), int(limits.max)))
 
 
 @dataclass
@@ -139,6 +44,8 @@ class Graph:
     """Names of values that a fault, already reported, has left without a value."""
     quantised: dict[str, Target] = field(default_factory=dict)
     """What each QuantizeLinear gives."""
+    turned: dict[tuple[int, tuple[int, ...]], int] = field(default_factory=dict)
+    """Tensors, by those that they were and by the order that their axes got."""
     flattened: dict[int, tuple[int, ...]] = field(default_factory=dict)
     """Vectors that a map (C, H, W) was flattened into: the file counts them by channel, the network by row."""
 
@@ -179,11 +86,26 @@ class Graph:
         self.values[value.name] = Reals(index) if dtype == np.float32 else Integers(index)
         self.inputs.append(index)
 
-    def _tensor(self, name: str, dtype: np.dtype[Any], shape: tuple[int, ...], known: Quantisation | None) -> int:
+    def _tensor(
+        self,
+        name: str,
+        dtype: np.dtype[Any],
+        shape: tuple[int, ...],
+        known: Quantisation | None,
+        axes: tuple[int, ...] | None = None,
+    ) -> int:
         index = self.indices[name]
-        axes = MAP_AXES if len(shape) == 4 else None
+        if axes is None:
+            axes = MAP_AXES if len(shape) == 4 else None
+        elif axes == tuple(range(len(axes))):
+            axes = None
         self.builder.tensors[index] = Tensor(index, name, dtype, shape, known, model_axes=axes)
         return index
+
+    @property
+    def real_inputs(self) -> list[int]:
+        """The inputs that are float32."""
+        return [index for index in self.inputs if self.builder.tensors[index].dtype == np.float32]
 
     def value(self, name: str) -> Value:
         if name not in self.values:
@@ -246,17 +168,17 @@ class Graph:
             clamp = _bound(pending.low, wanted), _bound(pending.high, wanted)
             wanted = replace(wanted, clamp=clamp, fused=False)
         built = pending.build(replace(wanted, fused=wanted.fused and not pending.shared))
-        self.add(name, built, wanted, pending.made)
+        self.add(name, built, wanted, pending.made, pending.axes)
         if pending.flattened is not None:
             self.flattened[self.indices[name]] = pending.flattened
 
-    def add(self, name: str, built: Built, wanted: Target, made: str = "") -> None:
+    def add(self, name: str, built: Built, wanted: Target, made: str = "", axes: tuple[int, ...] | None = None) -> None:
         """Add a node that makes the integer value ``name``, of an operator that makes the reals ``made`` or nothing
         else.
         """
         if prod(built.shape) > MAX_ELEMENTS:
             raise ModelError(f"{titled(name)} must have at most {MAX_ELEMENTS} elements, not shape {list(built.shape)}")
-        index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation)
+        index = self._tensor(name, wanted.dtype, built.shape, wanted.quantisation, axes)
         self.builder.nodes.append(Node(self.node_names.pop(made or name, name), built.operator, built.inputs, index))
         self.values[name] = Integers(index)
 
@@ -267,18 +189,35 @@ class Graph:
         self.values[name] = Integers(self._tensor(name, wanted.dtype, _canonical(model_shape), wanted.quantisation))
         return True
 
-    def add_integers(self, name: str, built: Built, dtype: np.dtype[Any], known: Quantisation | None = None) -> int:
+    def add_integers(
+        self,
+        name: str,
+        built: Built,
+        dtype: np.dtype[Any],
+        known: Quantisation | None = None,
+        axes: tuple[int, ...] | None = None,
+    ) -> int:
         """Add a node that makes ``name``, integers of which no operator asks what they stand for unless that is
         ``known``.
         """
-        index = self._tensor(name, dtype, built.shape, known)
+        index = self._tensor(name, dtype, built.shape, known, axes)
         self.builder.nodes.append(Node(self.node_names.pop(name, name), built.operator, built.inputs, index))
         self.values[name] = Integers(index)
         return index
 
+    def add_derived(self, name: str, built: Built, like: Tensor, axes: tuple[int, ...]) -> int:
+        """Add a node that makes integers which the file does not hold, as it holds the reals ``name`` instead."""
+        index = self.builder.placed(f"{name}/integers", like, built.shape)
+        own = None if axes == tuple(range(len(axes))) else axes
+        self.builder.tensors[index] = replace(self.builder.tensors[index], model_axes=own)
+        self.builder.nodes.append(Node(self.node_names.pop(name, name), built.operator, built.inputs, index))
+        return index
+
     def add_reals(self, name: str, operator: Operator, source: int) -> int:
         """Add a node that makes the float32 output ``name`` of tensor ``source``."""
-        index = self._tensor(name, np.dtype(np.float32), self.builder.tensors[source].shape, None)
+        before = self.builder.tensors[source]
+        axes = before.model_axes or tuple(range(len(before.shape)))
+        index = self._tensor(name, np.dtype(np.float32), before.shape, None, axes)
         self.builder.nodes.append(Node(self.node_names.pop(name, name), operator, (source,), index))
         return index
 

@@ -13,7 +13,8 @@ from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Tensor
 from tilesim.network.readers.builder import ACTIVATION_DTYPES, broadcast
 from tilesim.network.readers.fault import wrong_type
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Target
+from tilesim.network.readers.onnx_graph import Graph
+from tilesim.network.readers.onnx_values import Dequantised, Target
 
 Operands: TypeAlias = list[Dequantised]
 

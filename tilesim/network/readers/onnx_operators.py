@@ -58,11 +58,13 @@ from tilesim.arithmetic.add import add_scaling_float
 from tilesim.arithmetic.reals import real_scaling
 from tilesim.arithmetic.softmax import smallest_output_scale
 from tilesim.errors import ModelError
-from tilesim.network.operators import Add, FullyConnected, Reshape, Softmax
+from tilesim.network.graph import Node
+from tilesim.network.operators import Add, Convolution, FullyConnected, Padding, Reshape, Softmax
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built
-from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply, rescaling
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.onnx_functions import concatenation, leaky_relu, logistic, multiply
+from tilesim.network.readers.onnx_graph import Graph, attribute
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 from tilesim.network.readers.onnx_windows import average_pool, convolution, global_average_pool, max_pool
 
 
@@ -77,23 +79,37 @@ def matmul(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pe
 
 
 def _product(graph: Graph, node: onnx.NodeProto, operands: operand.Operands, *, transposed: bool) -> Pending:
+    """Of one row a vector; of several each row is a pixel, and the layer a convolution of one tap."""
     x, w = operands[:2]
     data = operand.constant_weights(x, w, 2, 0 if transposed else 1)
-    rows = data if transposed else data.T
+    columns = data if transposed else data.T
     shape = () if x.index < 0 else graph.builder.tensors[x.index].shape
-    if len(shape) != 2 or shape[1] != rows.shape[1]:
-        raise ModelError(f"{x.title} must have 2 axes, the last of {rows.shape[1]} elements, not shape {list(shape)}")
+    if len(shape) not in (2, 3) or shape[-1] != columns.shape[1]:
+        most = columns.shape[1]
+        raise ModelError(f"{x.title} must have 2 or 3 axes, the last of {most} elements, not shape {list(shape)}")
     if x.index in graph.flattened:
-        own = rows.reshape(-1, *graph.flattened[x.index])
-        rows = own.transpose(0, 2, 3, 1).reshape(rows.shape)
+        own = columns.reshape(-1, *graph.flattened[x.index])
+        columns = own.transpose(0, 2, 3, 1).reshape(columns.shape)
+    made, rows = (*shape[:-1], len(columns)), prod(shape[:-1])
 
     def build(target: Target) -> Built:
         operand.same_dtype(x, target)
-        factors = operand.scale_factors(x, w, target, len(rows))
-        operator = FullyConnected(x.zero_point, w.zero_point, target.zero_point, "float", *factors, target.clamp)
-        weights = graph.builder.constant(w.name, np.ascontiguousarray(rows))
-        bias = operand.add_bias(graph, node.output[0], operands, len(rows))
-        return Built(operator, (x.index, weights, bias), (shape[0], len(rows)))
+        factors = operand.scale_factors(x, w, target, len(columns))
+        zeros = x.zero_point, w.zero_point, target.zero_point
+        bias = operand.add_bias(graph, node.output[0], operands, len(columns))
+        if made == (1, len(columns)):
+            weights = graph.builder.constant(w.name, np.ascontiguousarray(columns))
+            return Built(FullyConnected(*zeros, "float", *factors, target.clamp), (x.index, weights, bias), made)
+        taps = graph.builder.constant(w.name, np.ascontiguousarray(columns)[:, None, None])
+        layer = Convolution((1, 1), Padding(), (1, 1), 1, *zeros, "float", *factors, target.clamp)
+        source = graph.builder.tensors[x.index]
+        pixels = graph.builder.derived(
+            f"{node.output[0]}/rows", Reshape((1, 1, rows, shape[-1])), source, (1, 1, rows, shape[-1])
+        )
+        like = replace(source, dtype=target.dtype, quantisation=target.quantisation)
+        index = graph.builder.placed(f"{node.output[0]}/made", like, (1, 1, rows, len(columns)))
+        graph.builder.nodes.append(Node(f"{node.output[0]}/made", layer, (pixels.index, taps, bias), index))
+        return Built(Reshape(made), (index,), made)
 
     return Pending(build)
 
@@ -119,53 +135,6 @@ def _in_order(graph: Graph, a: Dequantised, b: Dequantised) -> bool:
     """Whether ONNX Runtime multiplies ``a`` last. It exchanges them where it repeats one element of ``a``."""
     shapes = zip(*(graph.builder.tensors[x.index].model_shape for x in (a, b)), strict=True)
     return next((size > 1 for size, other in reversed([*shapes]) if max(size, other) > 1), False)
-
-
-def flatten(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
-    shape = operand.source_tensor(graph, operands[0]).model_shape
-    axis = attribute(node, "axis", 1)
-    axis += len(shape) if axis < 0 else 0
-    if not 0 <= axis <= len(shape):
-        raise ModelError(f"axis must be one of {len(shape)}, not {attribute(node, 'axis', 1)}")
-    return _renamed(graph, operands[0], (prod(shape[:axis]), prod(shape[axis:])))
-
-
-def reshape(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
-    old = operand.source_tensor(graph, operands[0]).model_shape
-    wanted = [int(size) for size in graph.constant(node.input[1]).ravel()]
-    if not attribute(node, "allowzero", 0):
-        wanted = [old[k] if size == 0 and k < len(old) else size for k, size in enumerate(wanted)]
-    if wanted.count(-1) == 1:
-        known = prod(size for size in wanted if size != -1)
-        wanted = [prod(old) // known if size == -1 and known > 0 else size for size in wanted]
-    if min(wanted, default=0) < 1 or prod(wanted) != prod(old):
-        raise ModelError(f"cannot make shape {wanted} of shape {list(old)}")
-    return _renamed(graph, operands[0], tuple(wanted))
-
-
-def _renamed(graph: Graph, x: Dequantised, model_shape: tuple[int, ...]) -> Pending:
-    """The elements in the file's order under another shape, refused where the network's order would differ."""
-    source = operand.source_tensor(graph, x)
-    shape = (model_shape[0], *model_shape[2:], model_shape[1]) if len(model_shape) == 4 else model_shape
-    ordered = shape == source.shape or (_one_order(source.shape) and _one_order(shape))
-    vector = shape == (source.shape[0], prod(source.shape[1:]))
-    if not ordered and not vector:
-        raise ModelError(f"cannot turn shape {list(source.model_shape)} into {list(model_shape)}: channels would mix")
-
-    def build(target: Target) -> Built:
-        operand.same_quantisation(x, target)
-        index = x.index
-        if not target.whole:
-            index = graph.builder.between(f"{x.name}/clamped", rescaling(x, target), index, target.quantisation)
-        return Built(Reshape(shape), (index,), shape)
-
-    order = None if ordered else (source.shape[3], *source.shape[1:3])
-    return Pending(build, flattened=order)
-
-
-def _one_order(shape: tuple[int, ...]) -> bool:
-    """Whether a map's elements come in the same order with channels first and last."""
-    return len(shape) != 4 or shape[3] == 1 or shape[1] * shape[2] == 1
 
 
 def softmax(graph: Graph, node: onnx.NodeProto, operands: operand.Operands) -> Pending:
@@ -211,7 +180,7 @@ OperatorReader: TypeAlias = Callable[[Graph, onnx.NodeProto, operand.Operands], 
 
 ACTIVATIONS = ("Relu", "Clip")
 
-MOVERS = ("Flatten", "MaxPool", "Reshape")
+MOVERS = ("MaxPool",)
 """Operators that only move integers, and so may stand among integers without a DequantizeLinear."""
 
 REAL: Mapping[str, tuple[OperatorReader, int, int]] = {
@@ -219,14 +188,12 @@ REAL: Mapping[str, tuple[OperatorReader, int, int]] = {
     "AveragePool": (average_pool, 1, 1),
     "Concat": (concatenation, 1, 64),
     "Conv": (convolution, 2, 3),
-    "Flatten": (flatten, 1, 1),
     "Gemm": (gemm, 2, 3),
     "GlobalAveragePool": (global_average_pool, 1, 1),
     "LeakyRelu": (leaky_relu, 1, 1),
     "MatMul": (matmul, 2, 2),
     "MaxPool": (max_pool, 1, 1),
     "Mul": (multiply, 2, 2),
-    "Reshape": (reshape, 1, 1),
     "Sigmoid": (logistic, 1, 1),
     "Softmax": (softmax, 1, 1),
 }

@@ -13,7 +13,8 @@ from tilesim.network.graph import Tensor
 from tilesim.network.operators import AveragePool, Convolution, DepthwiseConvolution, MaxPool, Padding
 from tilesim.network.readers import onnx_operands as operand
 from tilesim.network.readers.builder import Built, SlidingWindow, sliding_window
-from tilesim.network.readers.onnx_graph import Dequantised, Graph, Pending, Target, attribute
+from tilesim.network.readers.onnx_graph import Graph, attribute
+from tilesim.network.readers.onnx_values import Dequantised, Pending, Target
 
 Lengths: TypeAlias = tuple[int, ...]
 

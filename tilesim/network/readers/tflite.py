@@ -6,7 +6,8 @@ Arithmetic is that of TensorFlow Lite's reference kernels: see the rule of each 
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Container, Sequence
+from dataclasses import replace
 from functools import partial
 from math import prod
 from pathlib import Path
@@ -30,6 +31,7 @@ from tilesim.network.readers.builder import (
 from tilesim.network.readers.fault import ModelFault, collect, gather, in_file, no_model, wrong_type
 from tilesim.network.readers.tflite_file import FileGraph, FileOperator, FileTensor, names_of, parse
 from tilesim.network.readers.tflite_operators import READERS
+from tilesim.network.readers.tflite_tails import without_tail
 
 DTYPES = {0: np.float32, 2: np.int32, 3: np.uint8, 4: np.int64, 7: np.int16, 9: np.int8}
 """NumPy's types for the schema's codes."""
@@ -56,6 +58,7 @@ OPTIONAL = frozenset((kind, 2) for kind in ("CONV_2D", "DEPTHWISE_CONV_2D", "FUL
 
 def _network(name: str, graph: FileGraph) -> Network:
     _check_size(graph)
+    graph, notes = without_tail(graph)
     faults = [*graph.faults, *_end_faults(graph)]
     builder = NetworkBuilder(_tensors(graph, faults), len(graph.tensors))
     # inputs and constants are ready before any node has run
@@ -64,14 +67,14 @@ def _network(name: str, graph: FileGraph) -> Network:
     for op in graph.operators:
         wrong = _wiring_faults(op, ready, graph.tensors)
         if not wrong and builder.tensors.keys() >= {*op.inputs, *op.outputs} - {-1}:  # else those were reported already
-            gather(wrong, [op], partial(_add, builder))
+            gather(wrong, [op], partial(_add, builder, graph.outputs))
         collect(faults, f"node {op.index} ({op.kind})", ModelError(wrong), op.kind, _name(graph, op))
         made.update(op.outputs)
         ready.update(i for i in op.outputs if 0 <= i < len(graph.tensors))
     faults += [f"output {i}: must be an input, or made by a node" for i in graph.outputs if i not in made]
     if faults:
         raise ModelError(faults)
-    return builder.network(name, graph.inputs, graph.outputs)
+    return replace(builder.network(name, graph.inputs, graph.outputs), notes=notes)
 
 
 def _name(graph: FileGraph, op: FileOperator) -> str:
@@ -167,8 +170,10 @@ def _quantisation(source: FileTensor, dtype: np.dtype[Any]) -> Quantisation | No
     return quantisation(source.scales, source.zero_points, dtype)
 
 
-def _add(builder: NetworkBuilder, op: FileOperator) -> None:
-    """Add the node that an operator becomes, or one for each of its outputs."""
+def _add(builder: NetworkBuilder, wanted: Container[int], op: FileOperator) -> None:
+    """Add the node that an operator becomes, or one for each of its outputs. What is made of constants is one, too,
+    unless it is ``wanted`` as an output of the network.
+    """
     _refuse_hybrid(builder, op)
     built = READERS[op.kind](builder, op)
     parts = built if isinstance(built, tuple) else (built,)
@@ -178,6 +183,10 @@ def _add(builder: NetworkBuilder, op: FileOperator) -> None:
         output = builder.tensors[index]
         if part.shape != output.shape:
             raise ModelError(f"makes shape {list(part.shape)}, but {output.title} has {list(output.shape)}")
+        if index not in wanted and builder.folded(index, part):
+            continue
+        if not part.shape:
+            raise ModelError(f"{output.title} must have at least 1 axis, unless it is a constant")
         builder.nodes.append(Node(output.name, part.operator, part.inputs, index))
 
 

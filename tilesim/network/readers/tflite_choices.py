@@ -1,4 +1,4 @@
-"""TensorFlow Lite operators that choose the largest elements along the last axis.
+"""TensorFlow Lite operators that choose the largest elements along an axis.
 
 Source: TensorFlow Lite reference kernels: of equal elements the first comes first.
 """
@@ -12,18 +12,21 @@ from tilesim.errors import ModelError
 from tilesim.network.operators import ArgMax, TopK
 from tilesim.network.readers.builder import Built, NetworkBuilder
 from tilesim.network.readers.fault import wrong_type
+from tilesim.network.readers.moving import transposed
 from tilesim.network.readers.tflite_file import FileOperator
-from tilesim.network.readers.tflite_operands import axis_of, check_inputs, constant_integers
+from tilesim.network.readers.tflite_operands import any_axis, axis_of, check_inputs, constant_integers
 
 PLACES = {tflite.TensorType.INT32: np.dtype(np.int32), tflite.TensorType.INT64: np.dtype(np.int64)}
 
 
 def arg_max(builder: NetworkBuilder, op: FileOperator) -> Built:
+    """Along another axis than the last, the tensor is turned first."""
     check_inputs(op, 2)
     x, _, _ = builder.activation(op.inputs[0])
-    axis, last = _number(builder, op.inputs[1], "axis"), len(x.shape) - 1
-    if axis_of(axis, len(x.shape)) != last:
-        raise ModelError(f"its axis must be the last one, {last}, not {axis}")
+    axis = any_axis(_number(builder, op.inputs[1], "axis"), len(x.shape))
+    if axis != len(x.shape) - 1:
+        turned = transposed(x, (*(other for other in range(len(x.shape)) if other != axis), axis))
+        x = builder.derived(f"{builder.tensors[op.outputs[0]].name}/turned", turned.operator, x, turned.shape)
     y, code = builder.tensors[op.outputs[0]], op.options["OutputType"]
     if PLACES.get(code) != y.dtype:
         raise wrong_type(f"{y.title} must be int32 or int64, as its options say", y.dtype.name)

@@ -1,11 +1,10 @@
-"""TensorFlow Lite operators that only move integers: borders, copies of pixels, tensors put together and cut apart.
+"""TensorFlow Lite operators that make larger tensors of smaller ones: borders, more pixels, tensors put together.
 
 Source: TensorFlow Lite reference kernels.
 """
 
 from __future__ import annotations
 
-from itertools import accumulate
 from math import prod
 
 import numpy as np
@@ -13,10 +12,19 @@ import numpy as np
 from tilesim.arithmetic.table import Mapped, rescaling_table
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Concatenation, Pad, ResizeNearest, Slice, Table
+from tilesim.network.operators import Pad, ResizeBilinear, ResizeNearest, Table
 from tilesim.network.readers.builder import MAX_ELEMENTS, WIDE_DTYPES, Built, NetworkBuilder
+from tilesim.network.readers.moving import joined
 from tilesim.network.readers.tflite_file import FileOperator
-from tilesim.network.readers.tflite_operands import Ends, axis_of, check_inputs, constant_integers, ends_of, same_scale
+from tilesim.network.readers.tflite_operands import (
+    Ends,
+    any_axis,
+    check_inputs,
+    constant_integers,
+    ends_of,
+    must_be_like,
+    same_scale,
+)
 
 LONGEST_SIDE = 1 << 16
 MOST_BORDER = 1 << 16
@@ -52,19 +60,35 @@ def _check_size(shape: tuple[int, ...]) -> None:
 
 
 def resize_nearest(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = ends_of(builder, op, 2)
-    same_scale(ends)
-    if len(ends.x.shape) != 4:
-        raise ModelError(f"{ends.x.title} must be a map of 4 axes, not of shape {list(ends.x.shape)}")
-    size = [int(length) for length in constant_integers(builder, op.inputs[1], "size", (2,))]
-    n, height, width, channels = ends.x.shape
-    if min(size) < 1 or max(size) > LONGEST_SIDE or n * prod(size) * channels > MAX_ELEMENTS:
-        raise ModelError(f"its size must make 1 to {MAX_ELEMENTS} elements, {LONGEST_SIDE} a side, not {size}")
-    align, centred = bool(op.options["AlignCorners"]), bool(op.options["HalfPixelCenters"])
+    x, size, align, centred = _resized(builder, op)
+    n, height, width, channels = x.shape
     rows, columns = (
         nearest(old, new, align=align, centred=centred) for old, new in zip((height, width), size, strict=True)
     )
-    return Built(ResizeNearest(rows, columns), (ends.x.index,), (n, *size, channels))
+    return Built(ResizeNearest(rows, columns), (x.index,), (n, *size, channels))
+
+
+def resize_bilinear(builder: NetworkBuilder, op: FileOperator) -> Built:
+    x, size, align, centred = _resized(builder, op)
+    if align and centred:
+        raise ModelError("must not both align corners and count from the middle of pixels")
+    rule = "real" if x.dtype == np.uint8 else "fixed"
+    operator = ResizeBilinear(size, align, centred, rule)
+    return Built(operator, (x.index,), (x.shape[0], *size, x.shape[3]))
+
+
+def _resized(builder: NetworkBuilder, op: FileOperator) -> tuple[Tensor, tuple[int, int], bool, bool]:
+    """A map, the size that it gets, and the two options."""
+    ends = ends_of(builder, op, 2, dtypes=WIDE_DTYPES)
+    same_scale(ends)
+    if len(ends.x.shape) != 4:
+        raise ModelError(f"{ends.x.title} must be a map of 4 axes, not of shape {list(ends.x.shape)}")
+    height, width = (int(length) for length in constant_integers(builder, op.inputs[1], "size", (2,)))
+    n, _, _, channels = ends.x.shape
+    if min(height, width) < 1 or max(height, width) > LONGEST_SIDE or n * height * width * channels > MAX_ELEMENTS:
+        most = f"1 to {MAX_ELEMENTS} elements, {LONGEST_SIDE} a side"
+        raise ModelError(f"its size must make {most}, not {[height, width]}")
+    return ends.x, (height, width), bool(op.options["AlignCorners"]), bool(op.options["HalfPixelCenters"])
 
 
 def nearest(old: int, new: int, *, align: bool, centred: bool) -> tuple[int, ...]:
@@ -81,47 +105,30 @@ def nearest(old: int, new: int, *, align: bool, centred: bool) -> tuple[int, ...
 
 def concatenation(builder: NetworkBuilder, op: FileOperator) -> Built:
     """The inputs one after the other; of uint8, those of other quantisations are rescaled first."""
-    ends = ends_of(builder, op, *range(1, 65), dtypes=WIDE_DTYPES)
+    check_inputs(op, *range(1, 65))
+    y = builder.tensors[op.outputs[0]]
     if op.options["FusedActivationFunction"] != 0:
         raise ModelError("a fused activation is not supported")
-    axis = axis_of(int(op.options["Axis"]), len(ends.y.shape))
+    axis = any_axis(int(op.options["Axis"]), len(y.shape))
     shapes = [builder.tensors[index].shape for index in op.inputs]
     if len({(*shape[:axis], *shape[axis + 1 :]) for shape in shapes}) > 1 or len(set(map(len, shapes))) > 1:
         raise ModelError(f"its inputs must have shapes that agree but along axis {axis}, not {list(map(list, shapes))}")
-    inputs = tuple(_rescaled(builder, index, ends.y) for index in op.inputs)
-    total = sum(shape[axis] for shape in shapes)
-    return Built(Concatenation(axis), inputs, (*shapes[0][:axis], total, *shapes[0][axis + 1 :]))
+    return joined([builder.tensors[_rescaled(builder, index, y)] for index in op.inputs], axis)
 
 
 def _rescaled(builder: NetworkBuilder, index: int, like: Tensor) -> int:
     """The input of a concatenation in the quantisation of its output."""
-    x, scale, zero_point = builder.activation(index, WIDE_DTYPES)
-    known = like.quantisation
+    x, known = builder.tensors[index], like.quantisation
+    if x.dtype != np.uint8 or like.dtype != np.uint8:
+        must_be_like(builder, like, x)
+        return index
+    x, scale, zero_point = builder.activation(index)
+    builder.activation(like.index)
     assert known is not None
-    if x.dtype != like.dtype or x.data is not None:
-        raise ModelError(f"{x.title} must be an activation of {like.dtype} like {like.title}")
     if (scale, zero_point) == (float(known.scale), known.zero_point):
         return index
-    if x.dtype != np.uint8:
-        raise ModelError(f"{x.title} must have the scale and zero point of {like.title}, as all inputs of {x.dtype}")
     ends = Mapped(scale, zero_point, float(known.scale), known.zero_point, x.dtype)
-    return builder.between(f"{x.name}/rescaled", Table("rescale", rescaling_table(ends)), index, known)
-
-
-def split(builder: NetworkBuilder, op: FileOperator) -> tuple[Built, ...]:
-    """As many boxes as there are outputs, of equal size."""
-    check_inputs(op, 2)
-    x, x_scale, x_zero = builder.activation(op.inputs[1])
-    axis = axis_of(int(constant_integers(builder, op.inputs[0], "axis").reshape(-1)[0]), len(x.shape))
-    count = int(op.options["NumSplits"])
-    if not 0 < count <= x.shape[axis] or x.shape[axis] % count:
-        raise ModelError(f"must cut the {x.shape[axis]} elements of axis {axis} into equal parts, not into {count}")
-    for index in op.outputs:
-        y, y_scale, y_zero = builder.activation(index)
-        if (y.dtype, y_scale, y_zero) != (x.dtype, x_scale, x_zero):
-            raise ModelError(f"{y.title} must have the type, scale and zero point of {x.title}")
-    part = x.shape[axis] // count
-    size = (*x.shape[:axis], part, *x.shape[axis + 1 :])
-    starts = accumulate([part] * (count - 1), initial=0)
-    zeros = (0,) * len(x.shape)
-    return tuple(Built(Slice((*zeros[:axis], start, *zeros[axis + 1 :]), size), (x.index,), size) for start in starts)
+    table = Table("rescale", rescaling_table(ends))
+    if x.data is not None:
+        return builder.constant(f"{x.name}/rescaled", table.evaluate([x.data]), like)
+    return builder.between(f"{x.name}/rescaled", table, index, known)

@@ -38,19 +38,25 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
     "ADD": ("AddOptions", ("FusedActivationFunction", "PotScaleInt16")),
     "ARG_MAX": ("ArgMaxOptions", ("OutputType",)),
     "AVERAGE_POOL_2D": _POOL,
+    "BATCH_MATMUL": ("BatchMatMulOptions", ("AdjX", "AdjY")),
     "CONCATENATION": ("ConcatenationOptions", ("Axis", "FusedActivationFunction")),
     "CONV_2D": ("Conv2DOptions", (*_WINDOW, *_DILATIONS, "QuantizedBiasType")),
     "DEPTHWISE_CONV_2D": ("DepthwiseConv2DOptions", (*_WINDOW, *_DILATIONS)),
+    "DEPTH_TO_SPACE": ("DepthToSpaceOptions", ("BlockSize",)),
     "FULLY_CONNECTED": (
         "FullyConnectedOptions",
         ("FusedActivationFunction", "WeightsFormat", "KeepNumDims", "QuantizedBiasType"),
     ),
+    "GATHER": ("GatherOptions", ("Axis", "BatchDims")),
     "LEAKY_RELU": ("LeakyReluOptions", ("Alpha",)),
     "MAX_POOL_2D": _POOL,
     "MEAN": ("ReducerOptions", ("KeepDims",)),
     "MUL": ("MulOptions", ("FusedActivationFunction",)),
+    "PACK": ("PackOptions", ("Axis",)),
+    "RESIZE_BILINEAR": ("ResizeBilinearOptions", ("AlignCorners", "HalfPixelCenters")),
     "RESIZE_NEAREST_NEIGHBOR": ("ResizeNearestNeighborOptions", ("AlignCorners", "HalfPixelCenters")),
     "SOFTMAX": ("SoftmaxOptions", ("Beta",)),
+    "SPACE_TO_DEPTH": ("SpaceToDepthOptions", ("BlockSize",)),
     "SPLIT": ("SplitOptions", ("NumSplits",)),
     "STRIDED_SLICE": (
         "StridedSliceOptions",
@@ -61,6 +67,7 @@ OPTIONS: Mapping[str, tuple[str, tuple[str, ...]]] = {
         "TransposeConvOptions",
         ("Padding", "StrideW", "StrideH", "FusedActivationFunction", "QuantizedBiasType"),
     ),
+    "UNPACK": ("UnpackOptions", ("Axis",)),
 }
 """Of each operator that has options: their table in the schema, and the fields that are read."""
 

@@ -17,9 +17,9 @@ from tilesim.arithmetic.table import Mapped, leaky_factors, leaky_table, sigmoid
 from tilesim.arithmetic.table import tanh as hyperbolic_tangent
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array
-from tilesim.network.operators import LeakyRelu, Mean, Multiply, Rescale, Table
+from tilesim.network.operators import LeakyRelu, Mean, Multiply, Prelu, Rescale, Table
 from tilesim.network.readers import tflite_operands as operand
-from tilesim.network.readers.builder import WIDE_DTYPES, Built, NetworkBuilder
+from tilesim.network.readers.builder import WIDE_DTYPES, Built, NetworkBuilder, broadcast
 from tilesim.network.readers.fixed_point import clamp, finite, fixed_multiplier, in_32_bits
 from tilesim.network.readers.tflite_file import FileOperator
 
@@ -87,6 +87,24 @@ def relu(activation: str, builder: NetworkBuilder, op: FileOperator) -> Built:
     limits = clamp(activation, ends.y.dtype, ends.y_scale, ends.y_zero)
     operator = Rescale(ends.x_zero, ends.y_zero, "double", multiplier, shift, limits, ends.y.dtype)
     return Built(operator, (ends.x.index,), ends.x.shape)
+
+
+def prelu(builder: NetworkBuilder, op: FileOperator) -> Built:
+    """A leaky ReLU with slopes of its own for each element or channel; scales are multiplied in float32."""
+    ends = operand.ends_of(builder, op, 2)
+    slopes, scale, zero = builder.activation(op.inputs[1])
+    if slopes.dtype != ends.x.dtype:
+        raise ModelError(f"{slopes.title} must be {ends.x.dtype} like {ends.x.title}, not {slopes.dtype}")
+    if broadcast(ends.x, slopes) != ends.x.shape:
+        raise ModelError(f"{slopes.title} must broadcast to shape {list(ends.x.shape)}, not be {list(slopes.shape)}")
+    with np.errstate(over="ignore", under="ignore"):
+        ratio = np.float32(ends.x_scale) / np.float32(ends.y_scale)
+        slope = np.float32(ends.x_scale) * np.float32(scale) / np.float32(ends.y_scale)
+    largest = magnitude(ends.x.dtype, ends.x_zero)
+    above = fixed_multiplier(float(ratio), largest)
+    below = fixed_multiplier(float(slope), largest * magnitude(slopes.dtype, zero))
+    operator = Prelu(ends.x_zero, zero, ends.y_zero, "double", above, below)
+    return Built(operator, (ends.x.index, slopes.index), ends.x.shape)
 
 
 def multiply(builder: NetworkBuilder, op: FileOperator) -> Built:

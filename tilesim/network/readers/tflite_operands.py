@@ -21,7 +21,7 @@ from tilesim.arithmetic.table import inputs as byte_values
 from tilesim.errors import ModelError
 from tilesim.network.graph import Array, Operator, Tensor
 from tilesim.network.operators import Table
-from tilesim.network.readers.builder import ACTIVATION_DTYPES, Built, NetworkBuilder, broadcast
+from tilesim.network.readers.builder import ACTIVATION_DTYPES, WIDE_DTYPES, Built, NetworkBuilder, broadcast
 from tilesim.network.readers.fixed_point import clamp, in_32_bits, in_48_bits
 from tilesim.network.readers.tflite_file import FileOperator
 
@@ -80,6 +80,25 @@ def only_output(ends: Ends, scale: float, zero_point: int) -> None:
         )
 
 
+def moved(builder: NetworkBuilder, op: FileOperator, *counts: int, position: int = 0) -> Tensor:
+    """The input at ``position`` of an operator that has so many, and whose outputs have its numbers, of any type."""
+    check_inputs(op, *counts)
+    x = builder.tensors[op.inputs[position]]
+    for index in op.outputs:
+        must_be_like(builder, x, builder.tensors[index])
+    return x
+
+
+def must_be_like(builder: NetworkBuilder, x: Tensor, y: Tensor) -> None:
+    """Two tensors of one type and, where they are quantised, one quantisation."""
+    if y.dtype != x.dtype:
+        raise ModelError(f"{y.title} must be {x.dtype} like {x.title}, not {y.dtype}")
+    if x.dtype in WIDE_DTYPES:
+        _, x_scale, x_zero = builder.activation(x.index, WIDE_DTYPES)
+        _, y_scale, y_zero = builder.activation(y.index, WIDE_DTYPES)
+        same_scale(Ends(x, x_scale, x_zero, y, y_scale, y_zero))
+
+
 def check_inputs(op: FileOperator, *counts: int) -> None:
     if len(op.inputs) not in counts:
         raise ModelError(f"must have {' or '.join(map(str, counts))} inputs, not {len(op.inputs)}")
@@ -99,6 +118,13 @@ def axis_of(axis: int, rank: int) -> int:
     """An axis counted from the front, and not the first one, which is that of the samples."""
     if not -rank < axis < rank or axis == 0:
         raise ModelError(f"its axis must be from 1 to {rank - 1}, not {axis}")
+    return axis % rank
+
+
+def any_axis(axis: int, rank: int) -> int:
+    """An axis counted from the front."""
+    if not -rank <= axis < rank:
+        raise ModelError(f"its axis must be from {-rank} to {rank - 1}, not {axis}")
     return axis % rank
 
 

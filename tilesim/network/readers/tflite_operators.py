@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import partial
-from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -29,13 +28,33 @@ from tilesim.network.readers.builder import (
     SlidingWindow,
     sliding_window,
 )
-from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding, wide_factors
+from tilesim.network.readers.fixed_point import clamp, fixed_multiplier, multipliers, same_padding
 from tilesim.network.readers.tflite_choices import arg_max, top_k
-from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_nearest, split
+from tilesim.network.readers.tflite_data_movement import concatenation, pad, resize_bilinear, resize_nearest
 from tilesim.network.readers.tflite_file import FileOperator
-from tilesim.network.readers.tflite_functions import hard_swish, leaky_relu, logistic, mean, multiply, relu, tanh
-from tilesim.network.readers.tflite_pairs import add, subtract
-from tilesim.network.readers.tflite_slices import slice_, strided_slice
+from tilesim.network.readers.tflite_functions import (
+    hard_swish,
+    leaky_relu,
+    logistic,
+    mean,
+    multiply,
+    prelu,
+    relu,
+    tanh,
+)
+from tilesim.network.readers.tflite_moves import (
+    cast,
+    depth_to_space,
+    gather,
+    gather_nd,
+    space_to_depth,
+    tile,
+    transpose,
+)
+from tilesim.network.readers.tflite_pairs import add, extreme, subtract
+from tilesim.network.readers.tflite_products import batch_matmul, fully_connected
+from tilesim.network.readers.tflite_shapes import expand_dims, pack, reshape, shape_of, squeeze, unpack
+from tilesim.network.readers.tflite_slices import slice_, split, split_v, strided_slice
 
 SAME_PADDING = 0
 
@@ -91,24 +110,6 @@ def _convolved(
     return ends, own, _window(ends.x, op, (height, width))
 
 
-def fully_connected(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = operand.ends_of(builder, op, 2, 3, dtypes=WIDE_DTYPES)
-    own = operand.fully_connected_parameters(builder, op, ends)
-    outputs, inner = own.weights.shape
-    if op.options["WeightsFormat"] != 0:
-        raise ModelError("shuffled weights are not supported")
-    rows = prod(ends.x.shape) // inner
-    if rows * inner != prod(ends.x.shape):
-        raise ModelError(f"{ends.x.title} of shape {list(ends.x.shape)} must divide into rows of {inner}")
-    if len(ends.y.shape) != 2 and op.options["KeepNumDims"]:
-        raise ModelError("to keep the number of axes is not supported unless there are 2")
-    operator = operators.FullyConnected(
-        ends.x_zero, own.zero_point, ends.y_zero, "wide", *wide_factors(own.factor, outputs),
-        operand.fused_clamp(op, ends),
-    )  # fmt: skip
-    return Built(operator, (ends.x.index, op.inputs[1], own.bias), (rows, outputs))
-
-
 def transpose_convolution(builder: NetworkBuilder, op: FileOperator) -> Built:
     """A convolution of its output would have the shape of its input."""
     ends = operand.ends_of(builder, op, 3, 4, dtypes=WIDE_DTYPES, position=2)
@@ -160,14 +161,6 @@ def _pool(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, Slid
     operand.same_scale(ends)
     limits = operand.fused_clamp(op, ends)
     return ends, _window(ends.x, op, _pair(op.options, "FilterHeight", "FilterWidth")), limits
-
-
-def reshape(builder: NetworkBuilder, op: FileOperator) -> Built:
-    ends = operand.ends_of(builder, op, 1, 2, dtypes=WIDE_DTYPES)
-    operand.same_scale(ends)
-    if prod(ends.x.shape) != prod(ends.y.shape):
-        raise ModelError(f"shape {list(ends.x.shape)} must have as many elements as {list(ends.y.shape)}")
-    return Built(operators.Reshape(ends.y.shape), (ends.x.index,), ends.y.shape)
 
 
 def softmax(builder: NetworkBuilder, op: FileOperator) -> Built:
@@ -224,31 +217,50 @@ READERS: Mapping[str, OperatorReader] = {
     "ADD": add,
     "ARG_MAX": arg_max,
     "AVERAGE_POOL_2D": average_pool,
+    "BATCH_MATMUL": batch_matmul,
+    "CAST": cast,
     "CONCATENATION": concatenation,
     "CONV_2D": convolution,
     "DEPTHWISE_CONV_2D": depthwise_convolution,
+    "DEPTH_TO_SPACE": depth_to_space,
     "DEQUANTIZE": dequantise,
+    "EXPAND_DIMS": expand_dims,
     "FULLY_CONNECTED": fully_connected,
+    "GATHER": gather,
+    "GATHER_ND": gather_nd,
     "HARD_SWISH": hard_swish,
     "LEAKY_RELU": leaky_relu,
     "LOGISTIC": logistic,
+    "MAXIMUM": partial(extreme, operators.Maximum),
     "MAX_POOL_2D": max_pool,
     "MEAN": mean,
+    "MINIMUM": partial(extreme, operators.Minimum),
     "MUL": multiply,
+    "PACK": pack,
     "PAD": pad,
     "PADV2": pad,
+    "PRELU": prelu,
     "QUANTIZE": quantise,
     "RELU": partial(relu, "relu"),
     "RELU6": partial(relu, "relu6"),
+    "RELU_0_TO_1": partial(relu, "relu_0_to_1"),
     "RELU_N1_TO_1": partial(relu, "relu_n1_to_1"),
     "RESHAPE": reshape,
+    "RESIZE_BILINEAR": resize_bilinear,
     "RESIZE_NEAREST_NEIGHBOR": resize_nearest,
+    "SHAPE": shape_of,
     "SLICE": slice_,
     "SOFTMAX": softmax,
+    "SPACE_TO_DEPTH": space_to_depth,
     "SPLIT": split,
+    "SPLIT_V": split_v,
+    "SQUEEZE": squeeze,
     "STRIDED_SLICE": strided_slice,
     "SUB": subtract,
     "TANH": tanh,
+    "TILE": tile,
     "TRANSPOSE_CONV": transpose_convolution,
     "TOPK_V2": top_k,
+    "TRANSPOSE": transpose,
+    "UNPACK": unpack,
 }

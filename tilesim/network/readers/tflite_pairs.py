@@ -1,6 +1,6 @@
-"""TensorFlow Lite operators that add two tensors, or take one from the other.
+"""TensorFlow Lite operators on two tensors: their sum, their difference, the larger and the smaller elements.
 
-Source: TensorFlow Lite reference kernels ADD and SUB.
+Source: TensorFlow Lite reference kernels ADD, SUB, MAXIMUM and MINIMUM.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import numpy as np
 from tilesim.arithmetic.add import HEADROOM_BITS, add_scaling_fixed, opposite
 from tilesim.errors import ModelError
 from tilesim.network.graph import Tensor
-from tilesim.network.operators import Add, Subtract
+from tilesim.network.operators import Add, Maximum, Minimum, Subtract
 from tilesim.network.readers import tflite_operands as operand
 from tilesim.network.readers.builder import WIDE_DTYPES, Built, NetworkBuilder
 from tilesim.network.readers.tflite_file import FileOperator
@@ -32,6 +32,13 @@ def subtract(builder: NetworkBuilder, op: FileOperator) -> Built:
     ends, b, rule, scaling = _operands(builder, op)
     operator = Subtract(rule, opposite(rule, scaling), operand.fused_clamp(op, ends))
     return operand.of_pair("subtract", operator, ends.x, b)
+
+
+def extreme(kind: type[Minimum | Maximum], builder: NetworkBuilder, op: FileOperator) -> Built:
+    """MAXIMUM or MINIMUM, which compare integers of one scale."""
+    x, b = operand.moved(builder, op, 2), builder.tensors[op.inputs[1]]
+    operand.must_be_like(builder, x, b)
+    return operand.of_pair(kind.__name__.lower(), kind(), x, b)
 
 
 def _operands(builder: NetworkBuilder, op: FileOperator) -> tuple[operand.Ends, Tensor, str, tuple[int, ...]]:

@@ -49,8 +49,10 @@ def ring_nodes(grid: Grid) -> list[str]:
     return ["source", *(f"tile {tile}" for tile in range(grid.tiles)), "classifier", "sink"]
 
 
-def bytes_a_cycle(statistics: RunStatistics) -> dict[str, int]:
-    """The most bytes that a link of each bus can carry in a cycle; of buses of which the chip does not say it, none."""
+def bytes_a_cycle(statistics: RunStatistics) -> dict[str, float]:
+    """The most bytes that a link of each bus can carry in a cycle; of buses of which the chip does not say it, none. Of
+    the host's link, of which a way may have so many a second, that of the faster way.
+    """
     keys = {
         "ring": ("ring.width_bytes", "wide_memory.row_bytes"),  # the latter in runs of earlier versions
         "mesh": ("mesh.width_bytes", "narrow_memory.word_bytes"),
@@ -58,7 +60,10 @@ def bytes_a_cycle(statistics: RunStatistics) -> dict[str, int]:
         "host": ("host.bytes_per_cycle",),
     }
     given = {bus: (count_of(statistics["chip"], key) for key in either) for bus, either in keys.items()}
-    found = {bus: next(filter(None, values), 0) for bus, values in given.items()}
+    found: dict[str, float] = {bus: next(filter(None, values), 0) for bus, values in given.items()}
+    ways = [count_of(statistics["chip"], f"host.{way}_chip_bytes_per_second") for way in ("to", "from")]
+    if any(ways):
+        found["host"] = max(way / statistics["clock_hz"] or found["host"] for way in ways)
     return {bus: value for bus, value in found.items() if value}
 
 

@@ -14,6 +14,7 @@ from typing import Any
 from tilesim.errors import InputError
 from tilesim.machines.description import Description, PeakRate
 from tilesim.registry import description_of
+from tilesim.report.analysis.floorplan import count_of
 from tilesim.report.analysis.layers import LayerRow
 from tilesim.report.tracks import role
 from tilesim.statistics import RunStatistics
@@ -107,7 +108,9 @@ def _roof(statistics: RunStatistics, rate: PeakRate, machine: Description) -> Ro
     chip = statistics["chip"]
     links = [link["track"] for link in statistics["links"]]
     times = sum(role(link, machine).bus == rate.links for link in links) if rate.links else 1
-    return Roof(rate.words, times * prod(_value(chip, key, machine) for key in (*rate.keys, rate.clock)) / rate.per)
+    by_clock = times * prod(_value(chip, key, machine) for key in (*rate.keys, rate.clock)) / rate.per
+    ways = [count_of(chip, key) or by_clock for key in rate.rates]
+    return Roof(rate.words, max(ways, default=by_clock))
 
 
 def _value(chip: Mapping[str, Any], key: str, machine: Description) -> int:

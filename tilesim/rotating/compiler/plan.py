@@ -135,6 +135,10 @@ def _faults(plan: RowPlan, topology: Topology) -> Iterator[str]:
         if source.stored.dtype.name not in ("int8", "uint8", "int16"):
             dtype = source.stored.dtype
             yield f"{name}: input {source.model.title} must be int8, uint8, int16 or quantised, not {dtype}"
+    read = {plan.stored(index).index for node in plan.nodes.values() for index in node.inputs}
+    for source in plan.sources:
+        if source.stored.index not in read:
+            yield f"{name}: input {source.model.title} must be read by a layer that the chip runs"
     made = {node.output for node in plan.nodes.values()}
     for sink in plan.sinks:
         if sink.stored.index not in made:

@@ -7,10 +7,11 @@ from dataclasses import replace
 from zlib import crc32
 
 from tilesim.errors import CapacityError, ProgramError
-from tilesim.lowering.operator_plan import axes_of
+from tilesim.lowering.operator_plan import NetworkInput, axes_of
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
+from tilesim.tiled.compiler.chip_part import early_outputs
 from tilesim.tiled.compiler.compute import Pieces, compute
 from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, place_name
 from tilesim.tiled.compiler.fusion import LayerCall
@@ -21,12 +22,12 @@ from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.records import joined
 from tilesim.tiled.compiler.reduction import Reduction, staging_of
 from tilesim.tiled.compiler.streaming import ParameterStream
-from tilesim.tiled.compiler.tile_plan import TilePlan
+from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
 from tilesim.tiled.compiler.transfers import drain, feed, host_input, host_output
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.fields import flags_of
-from tilesim.tiled.isa.model.instructions import TileFence, program_bytes
+from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence, program_bytes
 from tilesim.tiled.isa.model.program import Layer, Program, Region, TensorLayout, TensorPiece
 from tilesim.tiled.link.turns import with_start_fence
 from tilesim.tiled.rules.soundness import unsound
@@ -82,6 +83,8 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
     if builder.mixed:
         stream.precede({piece.key for pieces in steps[:1] for own in pieces.values() for piece in own})
     _feed(builder, wide, 0)
+    for source in plan.sources:
+        _drain_early(builder, wide, source.stored.index)
     for number, (call, pieces) in enumerate(zip(builder.partition.calls, steps, strict=True), 1):
         stream.advance()
         for tensor in plan.activations(call.node):
@@ -93,9 +96,11 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
             compute(builder, stream, call, pieces)
         if call.completes:
             _exchange(builder, wide, call.makes, network.tensors[call.node.output])
+            _drain_early(builder, wide, call.node.output)
         _feed(builder, wide, number + 1)
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
-    for number, sink in sorted(enumerate(plan.sinks), key=lambda numbered: numbered[1].classifying is not None):
+    late = [(number, sink) for number, sink in enumerate(plan.sinks) if not _is_early(plan, sink)]
+    for number, sink in sorted(late, key=lambda numbered: numbered[1].classifying is not None):
         drain(builder, number, sink, wide.staging[f"out{number}"].address)
     tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}
@@ -105,7 +110,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         load=joined(wide.load(), builder.topology),
         run=joined(with_start_fence(builder.run, builder.topology), builder.topology),
         data=wide.data(),
-        inputs=tuple(host_input(builder, source) for source in plan.sources),
+        inputs=tuple(host_input(builder, source) for source in _in_turn(builder)),
         outputs=tuple(host_output(builder, sink) for sink in plan.sinks),
         layers=tuple(_layer(builder, wide, k, node) for k, node in enumerate(network.nodes)),
         partition=builder.partition.wishes.default,
@@ -113,6 +118,31 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
         pieces=tuple(piece for piece in builder.pieces if piece.index in readable),
         regions=(*_narrow_regions(builder), *wide.regions()),
     )
+
+
+def _in_turn(builder: ProgramBuilder) -> list[NetworkInput]:
+    """The network's inputs in the order in which they come."""
+
+    def first(source: NetworkInput) -> int:
+        return builder.placement.lifetimes[builder.partition.maps_of(source.stored.index)[0]].first
+
+    return sorted(builder.plan.sources, key=first)
+
+
+def _is_early(plan: TilePlan, sink: TileOutput) -> bool:
+    """Whether the host makes something for the tiles of an output."""
+    return sink.model.index in early_outputs(plan.network)
+
+
+def _drain_early(builder: ProgramBuilder, wide: WideLayout, index: int) -> None:
+    """Let go out what the host needs of a stored tensor before all is computed. A classifier's reply holds what follows
+    until it has left: nobody can tell when it has passed the sink.
+    """
+    for number, sink in enumerate(builder.plan.sinks):
+        if sink.stored.index == index and _is_early(builder.plan, sink):
+            drain(builder, number, sink, wide.staging[f"out{number}"].address)
+            if sink.classifying is not None:
+                builder.rest.append(ScalarFence(count=0, idle=("outfeed",), label=f"output{number}.left"))
 
 
 def _layer(builder: ProgramBuilder, wide: WideLayout, number: int, node: Node) -> Layer:

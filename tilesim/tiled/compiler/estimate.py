@@ -31,7 +31,7 @@ LONG = 2
 def is_long(plan: TilePlan, snake: Arrangement) -> bool:
     """Whether the largest map of a network is as long as a column, or a row, of tiles wants it."""
     shapes = [MapShape.of(plan.network.tensors[node.output].shape) for _, node in plan.steps]
-    largest = max(shapes, key=lambda shape: shape.pixels)
+    largest = max(shapes, key=lambda shape: shape.pixels, default=MapShape(1, 1, 1))  # no layer may be left
     sides = (largest.height, largest.width) if snake.columns == 1 else (largest.width, largest.height)
     return sides[0] >= LONG * sides[1]
 

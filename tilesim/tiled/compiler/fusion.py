@@ -13,6 +13,7 @@ from operator import or_
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull
+from tilesim.tiled.compiler.chip_part import awaits_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, band_name, bitmap_of, map_name
 from tilesim.tiled.compiler.lower.side_by_side import widened
 from tilesim.tiled.compiler.operators import gathers, receptive_fields, spreads
@@ -68,8 +69,20 @@ def fusible(plan: TilePlan, steps: range) -> bool:
     inner, nodes = inner_tensors(plan, steps), nodes_of(plan, steps)
     if not inner or any(spreads(plan.network, node) or gathers(plan.network, node) for node in nodes):
         return False
+    if _waits_for_host(plan, steps):
+        return False
     outputs = {node.output for node in nodes} - set(inner)
     return not any(tensor.index in outputs for node in nodes for tensor in plan.activations(node))
+
+
+def _waits_for_host(plan: TilePlan, steps: range) -> bool:
+    """Whether some of the steps read what the host makes of what others of them make."""
+    made = {node.output for node in nodes_of(plan, steps)}
+    read = {tensor.index for node in nodes_of(plan, steps) for tensor in plan.activations(node)}
+    leaving = {sink.model.index: sink.stored.index for sink in plan.sinks}
+    awaits = awaits_of(plan.network)
+    late = [source.model.index for source in plan.sources if source.stored.index in read]
+    return any(leaving[index] in made for given in late for index in awaits.get(given, ()))
 
 
 def slices(own: Spans, bands: int) -> list[Spans]:

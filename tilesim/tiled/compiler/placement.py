@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
+from tilesim.tiled.compiler.chip_part import awaits_of, early_outputs
 from tilesim.tiled.compiler.feature_map import FeatureMap, copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, sent, spill_bytes
@@ -74,7 +75,9 @@ def _by_lifetime(partition: Partition, lives: list[Lifetime], topology: Topology
 
 
 def in_calls(partition: Partition) -> dict[str, list[int]]:
-    """The calls in which each map is there: 0 is the infeed, the last one the outfeed."""
+    """The calls in which each map is there: 0 is the infeed, the last one the outfeed. What the host makes of results
+    comes right before it is read.
+    """
     calls: dict[str, list[int]] = {name: [] for name in partition.maps}
     for number, call in enumerate(partition.calls, 1):
         calls[call.makes].append(number)
@@ -83,14 +86,19 @@ def in_calls(partition: Partition) -> dict[str, list[int]]:
                 calls[map_name(index)].append(number)  # is copied
             calls[name].append(number)
     for source in partition.plan.sources:
-        begin = 0
+        late = source.model.index in awaits_of(partition.plan.network)
+        read = calls[partition.maps_of(source.stored.index)[0]]
+        begin = min(read, default=0) if late else 0
         for name in partition.maps_of(source.stored.index):  # each band comes when all that read the one before have
             calls[name].append(begin)
             begin = max(calls[name]) + 1
-    sinks = {map_name(sink.stored.index) for sink in partition.plan.sinks}
+    plan = partition.plan
+    early = {map_name(sink.stored.index) for sink in plan.sinks if sink.model.index in early_outputs(plan.network)}
+    sinks = {map_name(sink.stored.index) for sink in plan.sinks if sink.model.index not in early_outputs(plan.network)}
     for name, when in calls.items():
-        # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it.
-        if name in sinks or not partition.plan.readers(tensor_of(name)):
+        # Nothing comes after what nobody reads: it stays, so that nothing has to wait for it. What the host needs early
+        # leaves as soon as it is whole.
+        if name in sinks or (name not in early and not plan.readers(tensor_of(name))):
             when.append(len(partition.calls) + 1)
     return calls
 

@@ -25,6 +25,7 @@ from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
 from tilesim.tiled.compiler.lower.partial_sums import sum_accesses, sum_bytes
 from tilesim.tiled.compiler.mesh_rows import staging_rows_of_edges
+from tilesim.tiled.compiler.parameter_ways import check_ways
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -55,6 +56,7 @@ def plan_parameters(
     which take more room, first in depthwise layers, then in all; with sets cut along the inputs, which take less. What
     fits in no such way is cut over rows and columns alone.
     """
+    check_ways(policy, topology)
     asked = list(wishes or [DEFAULT] * len(networks))
     plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
     for cut in (asked, plain) if plain != asked else (asked,):

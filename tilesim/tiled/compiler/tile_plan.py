@@ -95,10 +95,27 @@ class TilePlan(OperatorPlan[TileOutput]):
         return [self.steps[step - 1][1] for step in self.reading.get(index, ())]
 
 
+@dataclass(frozen=True)
+class PlanFault:
+    """Why the chip can't do a network as it is: a sentence about the layer that makes a ``tensor``, or an input."""
+
+    tensor: int
+    sentence: str
+
+
 def plan_operators(network: Network, word_bytes: int, absorbs: bool = False) -> TilePlan:
     """Sort the nodes by place. With ``absorbs`` layers that only move the zero point of a network's input run nowhere:
     what reads them subtracts another zero point.
     """
+    plan, faults = sorted_operators(network, word_bytes, absorbs)
+    if faults:
+        raise CapacityError([fault.sentence for fault in faults])
+    finishing = _finishing(network)
+    return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
+
+
+def sorted_operators(network: Network, word_bytes: int, absorbs: bool = False) -> tuple[TilePlan, list[PlanFault]]:
+    """The nodes by place, without outputs, and what keeps the chip from doing them."""
     inputs, at_host = network_inputs(network)
     finishing = _finishing(network)
     nodes, root = nodes_and_root(network, at_host | finishing)
@@ -111,9 +128,7 @@ def plan_operators(network: Network, word_bytes: int, absorbs: bool = False) -> 
         *_reshape_faults(plan, word_bytes),
         *_classifier_faults(network, finishing),
     ]
-    if faults:
-        raise CapacityError(faults)
-    return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
+    return plan, faults
 
 
 def absorb_shifts(network: Network, nodes: Mapping[int, Node], sources: Container[int]) -> dict[int, Node]:
@@ -219,14 +234,15 @@ def _follows_softmax(tail: list[tuple[int, Node]], op: Classifying) -> bool:
     return isinstance(op, CHOICES) and any(isinstance(node.operator, Softmax) for _, node in tail)
 
 
-def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[str]:
+def _faults(network: Network, node: Node, word_bytes: int) -> Iterator[PlanFault]:
     traits = OPERATORS.get(type(node.operator))
     faults = (
         ["must stand at an input or an output of the network, not between layers"]
         if traits is None
         else [*_type_faults(network, node), *traits.faults(network, node, word_bytes)]
     )
-    yield from (f"{network.name}: node {node.title} ({node.kind}) {fault}" for fault in faults)
+    subject = f"{network.name}: node {node.title} ({node.kind})"
+    yield from (PlanFault(node.output, f"{subject} {fault}") for fault in faults)
 
 
 def _type_faults(network: Network, node: Node) -> list[str]:
@@ -241,27 +257,32 @@ def _type_faults(network: Network, node: Node) -> list[str]:
     return [*(f"must work on int8, uint8 or int16, not on {dtype}" for dtype in sorted(wrong)), *uneven]
 
 
-def _input_faults(network: Network, inputs: Sequence[NetworkInput]) -> list[str]:
+def _input_faults(network: Network, inputs: Sequence[NetworkInput]) -> list[PlanFault]:
     return [
-        f"{network.name}: input {each.model.title} must be int8, uint8 or int16, or quantised to them, not "
-        f"{each.stored.dtype}"
+        PlanFault(
+            each.model.index,
+            f"{network.name}: input {each.model.title} must be int8, uint8 or int16, or quantised to them, not "
+            f"{each.stored.dtype}",
+        )
         for each in inputs
         if each.stored.dtype not in ELEMENT_TYPES
     ]
 
 
-def _classifier_faults(network: Network, finishing: set[int]) -> list[str]:
+def _classifier_faults(network: Network, finishing: set[int]) -> list[PlanFault]:
     """Classifier and host choose among bytes."""
     nodes = [network.nodes[layer] for layer in sorted(finishing)]
     return [
-        f"{network.name}: node {node.title} ({node.kind}) must work on int8 or uint8, not on int16"
+        PlanFault(
+            node.output, f"{network.name}: node {node.title} ({node.kind}) must work on int8 or uint8, not on int16"
+        )
         for node in nodes
         if not isinstance(node.operator, Dequantise)
         and any(network.tensors[index].dtype == np.int16 for index in (node.inputs[0], node.output))
     ]
 
 
-def _shape_faults(network: Network) -> list[str]:
+def _shape_faults(network: Network) -> list[PlanFault]:
     """A map is (1, height, width, channels), a vector (1, n)."""
     fixed = {index for index, tensor in network.tensors.items() if tensor.data is not None}
     made = [
@@ -271,14 +292,18 @@ def _shape_faults(network: Network) -> list[str]:
     ]
     given = [(network.tensors[index], f"input {network.tensors[index].title}") for index in network.inputs]
     return [
-        f"{network.name}: {who} must make one map (1, height, width, channels) or one vector (1, n), not {tensor.shape}"
+        PlanFault(
+            tensor.index,
+            f"{network.name}: {who} must make one map (1, height, width, channels) or one vector (1, n), not "
+            f"{tensor.shape}",
+        )
         for tensor, who in (*given, *made)
         if tensor.index not in fixed
         and (len(tensor.shape) not in (1, 2, 4) or prod(tensor.shape[: -3 if len(tensor.shape) == 4 else -1]) != 1)
     ]
 
 
-def _reshape_faults(plan: TilePlan, word_bytes: int) -> list[str]:
+def _reshape_faults(plan: TilePlan, word_bytes: int) -> list[PlanFault]:
     """A reshape moves nothing, so its readers must be able to use the bytes where they lie."""
     network, faults = plan.network, []
     for node in network.nodes:
@@ -290,9 +315,10 @@ def _reshape_faults(plan: TilePlan, word_bytes: int) -> list[str]:
         whole_words = before.channels % word_bytes == 0 or before.pixels == 1
         flattens = after.pixels == 1 and readers <= ({*LEAVING, *FLATTENING} if whole_words else FLATTENING)
         if before != after and not flattens:
-            faults.append(
+            sentence = (
                 f"{network.name}: node {node.title} (reshape) must leave its shape alone, flatten a map for fully "
                 f"connected layers, or flatten one whose channels fill words of {word_bytes} bytes for an output, not "
                 f"turn {before} into {after}"
             )
+            faults.append(PlanFault(node.output, sentence))
     return faults

@@ -153,19 +153,18 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
     parts = dict(map_.parts())
     owners = map_.owners[:1] if parts[map_.owners[0]].whole else map_.owners
     rows = {tile: wide_rows(staging, rows_for(parts[tile], row_bytes), row_bytes) for tile in owners}
-    builder.write(
-        label,
-        {
-            tile: isa.NarrowToWide(
-                tiles=0,
-                read=part_words(parts[tile], row_bytes, builder.topology.narrow_memory.word_bytes),
-                write=rows[tile],
-                wait=builder.complete(name, tile),
-                produce="r",
-            )
-            for tile in owners
-        },
-    )
+    packs = {
+        tile: isa.NarrowToWide(
+            tiles=0,
+            read=part_words(parts[tile], row_bytes, builder.topology.narrow_memory.word_bytes),
+            write=rows[tile],
+            wait=builder.complete(name, tile),
+            produce="r",
+        )
+        for tile in owners
+    }
+    builder.write(label, packs)
+    builder.use(name, packs.values())
     sent = sum(rows_for(parts[tile], row_bytes) for tile in owners)
     classify = None if sink.classifying is None else _classify(sink, sink.classifying, sent, map_.block, label)
     leaving = sent if classify is None else _reply_rows(classify, row_bytes)

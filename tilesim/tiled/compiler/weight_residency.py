@@ -13,7 +13,7 @@ from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
 from tilesim.tiled.compiler.feature_map import padded
-from tilesim.tiled.compiler.parameter_ways import check_ways, over_mesh, ring_cycles
+from tilesim.tiled.compiler.parameter_ways import over_mesh, ring_cycles
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
 from tilesim.tiled.compiler.wide_layout import DataRange, KeptRun, StreamBuffer, WideLayout
@@ -80,7 +80,6 @@ class JointResidency:
 
 def all_stay(needs: Sequence[Needs], policy: CachePolicy) -> list[WideLayout] | None:
     """Everything in every tile that needs it, or None if it doesn't fit or is not wanted."""
-    check_ways(policy, needs[0].topology)
     free = min(need.free_bytes for need in needs)
     residency = _joint_residency(needs, policy, free)
     stays = all(decision.resident for own in residency.decisions for decision in own.values())

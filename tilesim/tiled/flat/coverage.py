@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.topology import Host
 
 HOST_KEYS = (
     "to_chip_bytes_per_second",
@@ -13,8 +14,9 @@ HOST_KEYS = (
     "request_ns",
     "sends_instructions",
     "sends_parameters",
+    "sends_padding",
 )
-"""What a link of the host may have that the core does not know."""
+"""What a link of the host may have that the core does not know: it takes each as it is if nothing is said."""
 
 
 def uncovered(program: Program) -> list[str]:
@@ -31,13 +33,16 @@ def _of_chip(program: Program) -> Iterator[str]:
     if ring.consumer_queues != 1:
         yield f"ring.consumer_queues must be 1 for the compiled engine, not {ring.consumer_queues}"
     for key in HOST_KEYS:
-        if value := getattr(host, key):
-            yield f"host.{key} must be {str(type(value)()).lower()} for the compiled engine, not {str(value).lower()}"
+        value, known = getattr(host, key), getattr(Host(), key)
+        if value != known:
+            yield f"host.{key} must be {str(known).lower()} for the compiled engine, not {str(value).lower()}"
 
 
 def _of_instructions(program: Program) -> Iterator[str]:
     if len(program.requests) > 1:
         yield f"requests must be one inference for the compiled engine, not {len(program.requests)}"
+    for step in program.steps:
+        yield f"{step.label}: a step of the host ({step.operator}) is not covered by the compiled engine"
     for op in (*program.load, *program.run):
         if isinstance(op, Broadcast):
             yield f"{op.label}: a tile's own broadcast is not covered by the compiled engine"

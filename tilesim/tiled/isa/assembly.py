@@ -109,6 +109,10 @@ ASSEMBLY = Assembly(
         ".piece": "pieces",
         ".region": "regions",
         ".request": "requests",
+        ".taken": "taken",
+        ".given": "given",
+        ".constant": "constants",
+        ".step": "steps",
         ".candidate": "candidates",
     },
     Grammar(
@@ -123,4 +127,5 @@ ASSEMBLY = Assembly(
         empty="",
         former={Flag: FORMER_FLAGS},
     ),
+    blobs=("data", "constants"),
 )

@@ -15,7 +15,8 @@ from tilesim.errors import ProgramError
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Engine, flags_of
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, ScalarFence, TileFence
-from tilesim.tiled.isa.model.program import DataSegment, HostTensor, Layer, Program, Region, Request
+from tilesim.tiled.isa.model.program import DataSegment, Layer, Program, Region, Request
+from tilesim.tiled.link.host_side import LinkedHost
 from tilesim.tiled.link.turns import TURNS, TurnRewriter, near_sink, with_start_fence
 from tilesim.tiled.topology import Topology
 
@@ -60,10 +61,12 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
     clears them before, else between the requests. Labels begin with ``request2.`` and ``load2.``, names of inputs and
     outputs with ``request2.``, where 2 is the request's number, counted from 1. Fences stand between:
     ``fence.request2``, if the program does not itself begin with one, and ``begin.request2``; ``replies.request2``
-    where the classifier's replies to those before must have left. Tensors can't be read out of the tiles.
+    where the classifier's replies to those before must have left. Tensors can't be read out of the tiles. What the host
+    computes itself, it does for one request after the other.
     """
     if faults := list(_faults(programs)):
         raise ProgramError(faults)
+    host = LinkedHost(programs, order)
     load, run = _parts(programs, order)
     loaded = {part.request for part in (*load, *run) if part.section == "load"}
     begins = {part.request: part.fence for part in reversed(run[1:])}
@@ -73,8 +76,8 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
         load=tuple(_linked(load, programs, order)),
         run=with_start_fence(tuple(_linked(run, programs, order)), programs[0].topology),
         data=tuple(_data(programs)),
-        inputs=tuple(_tensors(order, [program.inputs for program in programs])),
-        outputs=tuple(_tensors(order, [program.outputs for program in programs])),
+        inputs=tuple(host.inputs()),
+        outputs=tuple(host.outputs()),
         layers=tuple(_layers(programs, Counter(order))),
         regions=_regions(programs),
         requests=tuple(
@@ -83,6 +86,10 @@ def link_programs(programs: Sequence[Program], order: Sequence[int]) -> Program:
         ),
         partition=programs[0].partition,
         candidates=tuple(candidate for program in programs for candidate in program.candidates),
+        steps=tuple(host.steps()),
+        constants=tuple(host.constants()),
+        taken=tuple(host.taken()),
+        given=tuple(host.given()),
     )
 
 
@@ -119,10 +126,10 @@ def _linked(
     chip = programs[0].topology
     turns, replies = TurnRewriter(chip), False
     starts, layers = _data_starts(programs), _firsts([len(program.layers) for program in programs])
-    outputs = _firsts([len(programs[number].outputs) for number in order])
+    host = LinkedHost(programs, order)
     for place, part in enumerate(parts):
         ops: tuple[Instruction, ...] = getattr(programs[part.number], part.section)
-        at = starts[part.number], layers[part.number], outputs[part.request]
+        at = starts[part.number], layers[part.number], host.numbers(part.request)
         labels = [f"{part.title}.{op.label or f'{part.section}[{k}]'}" for k, op in enumerate(ops)]
         shifted = [_relocated(replace(op, label=label), *at) for op, label in zip(ops, labels, strict=True)]
         if place:
@@ -135,12 +142,12 @@ def _linked(
         yield from turns.rewrite_all(shifted)
 
 
-def _relocated(op: Instruction, address: int, layer: int, output: int) -> Instruction:
-    """The instruction with its data, its layer and its output moved so far in the whole program."""
+def _relocated(op: Instruction, address: int, layer: int, outputs: Sequence[int]) -> Instruction:
+    """The instruction with its data and its layer moved so far in the whole program, and the number of its output."""
     if op.layer >= 0:
         op = replace(op, layer=op.layer + layer)
     if isinstance(op, isa.Outfeed):
-        return replace(op, output=op.output + output)
+        return replace(op, output=outputs[op.output])
     if isinstance(op, Infeed) and op.source == "data":
         return replace(op, address=op.address + address)
     return op
@@ -183,12 +190,6 @@ def _faults(programs: Sequence[Program]) -> Iterator[str]:
         for what, need, memory, have in needs
         if need > have
     )
-
-
-def _tensors(order: Sequence[int], tensors: Sequence[Sequence[HostTensor]]) -> Iterator[HostTensor]:
-    """The inputs or outputs of all requests."""
-    for k, number in enumerate(order):
-        yield from (replace(tensor, name=f"request{k + 1}.{tensor.name}") for tensor in tensors[number])
 
 
 def _layers(programs: Sequence[Program], times: Counter[int]) -> Iterator[Layer]:

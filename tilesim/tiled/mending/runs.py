@@ -88,16 +88,15 @@ def _run(program: Program, inputs: Arrays, held: Holds, watches_rows: bool) -> O
 
 
 def _run_on(program: Program, inputs: Arrays, held: Holds, bursts: bool) -> Outcome:
-    rows, samples = host_driver.rows_of_inputs(program, inputs)
+    host = host_driver.HostSide(program, inputs)
     flat = compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run)))
-    chip = Chip(program.topology, samples, None, frame.forget, bursts=bursts, flat=flat)
+    tasks = host.tasks(lambda: chip.host_outfeed)
+    chip = Chip(program.topology, host.samples, None, frame.forget, bursts=bursts, flat=flat, host_tasks=tasks)
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     for memory, content in zip(memories, _first_bytes(memory.size_bytes for memory in memories), strict=True):
         memory.bytes[:] = content
-    _, cycles = run_sections(chip, program, rows, held)
-    outputs = [
-        host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
-    ]
+    _, cycles = run_sections(chip, program, host.rows, held)
+    outputs = host.outputs(chip.host_outfeed)
     met = any(finding["kind"] != "under way at once" for finding in chip.monitor.findings())
     digest = _digest([*(memory.bytes for memory in memories), *outputs])
     return Outcome(len(cycles), digest, not met, _taken(chip))
@@ -129,15 +128,16 @@ def _followed(program: Program, inputs: Arrays, held: Holds, outcome: Outcome) -
     from tilesim.tiled.stepped.chip import Chip as SteppedChip
 
     watched = {(pair.tile, label) for pair in races(program) for label in (pair.first, pair.other)}
-    chip = SteppedChip(program.topology, program.data, keeps_spans=False, observes=True, watched=watched)
+    side = stepped_host.HostSide(program, list(inputs))
+    chip = SteppedChip(program.topology, program.data, False, True, watched, (program, side))
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     sizes = [size for _ in chip.tiles for size in _sizes(program)]
     for memory, content in zip(memories, _first_bytes(sizes), strict=True):
         memory.write(0, content)
     chip.run(program.load, [], held)
-    chip.run(program.run, stepped_host.input_rows(program, list(inputs)), held)
-    received = chip.host_outfeed.received
-    outputs = [stepped_host.output_array(output, received.get(k, [])) for k, output in enumerate(program.outputs)]
+    chip.start_host()
+    chip.run(program.run, side.rows, held)
+    outputs = side.outputs(chip.host_outfeed.received)
     held_bytes = [memory.read(0, size) for memory, size in zip(memories, sizes, strict=True)]
     return replace(outcome, digest=_digest([*held_bytes, *outputs]), orderly=not misplaced(program, chip.touches))
 

@@ -21,6 +21,7 @@ from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.counted import counted
+from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -50,7 +51,8 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
-    rows, samples = host_driver.rows_of_inputs(program, inputs)
+    host = host_driver.HostSide(program, inputs)
+    samples, rows = host.samples, [row for row in host.rows if not isinstance(row, MadeRow)]
     layers = tuple(layer.name for layer in program.layers)
     options.on_start(lambda: RunProgress("run", 0, None, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))

@@ -23,7 +23,7 @@ def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
             something, cycles counted from ``start``, one for each cause, as a check says it before the run, and one for
             everything that the monitor found.
     """
-    outputs = program.outputs if section == "run" else ()
+    outputs = program.leaving if section == "run" else ()
     if chip.bursts is not None:
         if chip.bursts.busy or any(map(stuck, chip.units)) or any(True for _ in _missing(chip, outputs)):
             raise Unforeseen

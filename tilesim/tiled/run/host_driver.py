@@ -2,25 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import classified
 from tilesim.machines.host import carried, received, samples_of
+from tilesim.machines.host_steps import HostStep, HostValues, constants_of
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.isa.model.program import Block, HostTensor, Program
+from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
+from tilesim.tiled.units.host.host import HostOutfeed
+from tilesim.tiled.units.host.processor import HostTask
+from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
 
 Array = NDArray[Any]
 
 
-def rows_of_inputs(program: Program, inputs: Sequence[Array]) -> tuple[list[Bytes], int]:
-    """The rows that the host sends, each (samples, row bytes), and the number of samples. Raises ArrayError."""
-    samples, row_bytes = samples_of(program.inputs, inputs), program.topology.wide_memory.row_bytes
-    pairs = zip(program.inputs, inputs, strict=True)
-    return [row for tensor, array in pairs for row in _rows(tensor, array, row_bytes)], samples
+Come: TypeAlias = Callable[[], HostOutfeed]
+"""Where what comes from the chip is, once there is a chip."""
+
+
+class HostSide:
+    """What the host has and does in a run: the ``rows`` that it sends, each (samples, row bytes), or yet to be made;
+    the number of ``samples``; and its own steps. Raises ArrayError.
+    """
+
+    def __init__(self, program: Program, inputs: Sequence[Array]) -> None:
+        self.samples = samples_of(program.inputs, inputs)
+        self._program, self._row_bytes = program, program.topology.wide_memory.row_bytes
+        self._values = HostValues(self.samples, constants_of(program.constants))
+        if program.steps:
+            for tensor, array in zip(program.inputs, inputs, strict=True):
+                self._values.put(tensor, array)
+        self._made = {tensor.index: MadeRows(tensor.name) for tensor in program.given}
+        arrays = iter(inputs)
+        self.rows = [row for tensor in program.sent for row in self._rows_of(tensor, arrays)]
+        self._received: set[int] = set()
+
+    def _rows_of(self, tensor: HostTensor, arrays: Iterator[Array]) -> Iterator[Content]:
+        if isinstance(tensor, GivenTensor):
+            made = self._made[tensor.index]
+            return (MadeRow(made, number) for number in range(tensor.rows))
+        array = next(arrays)
+        return _rows(tensor, array, self._row_bytes) if tensor.blocks else iter(())
+
+    def tasks(self, come: Come) -> list[HostTask]:
+        """The steps, which read what has come."""
+        return [self._task(step, awaited, come) for step, awaited in awaited_by_step(self._program)]
+
+    def _task(self, step: HostStep, awaited: Sequence[int], come: Come) -> HostTask:
+        program = self._program
+        given = [tensor for tensor in program.given if tensor.index == step.makes]
+        return HostTask(
+            label=step.label,
+            cycles=program.topology.step_cycles(step.bytes),
+            size_bytes=step.bytes,
+            awaits={number: program.leaving[number].rows for number in awaited},
+            work=partial(self._do, step, awaited, come),
+            gives=[(self._made[tensor.index], partial(self._rows_made, tensor)) for tensor in given],
+            makes=[k for k, tensor in enumerate(program.outputs) if not tensor.rows and tensor.index == step.makes],
+        )
+
+    def _do(self, step: HostStep, awaited: Sequence[int], come: Come) -> None:
+        for number in awaited:
+            if number not in self._received:
+                tensor = self._program.leaving[number]
+                self._values.put(tensor, output_array(tensor, come().output(number)))
+                self._received.add(number)
+        self._values.make(step)
+
+    def _rows_made(self, tensor: HostTensor) -> list[Bytes]:
+        return list(_rows(tensor, self._values.get(tensor), self._row_bytes))
+
+    def tensors(self) -> dict[int, Array]:
+        """What the host has given to the chip, if it computes something itself, by index."""
+        given = (*self._program.inputs, *self._program.given) if self._program.steps else ()
+        return {tensor.index: self._values.get(tensor) for tensor in given}
+
+    def outputs(self, outfeed: HostOutfeed) -> list[Array]:
+        """The model's outputs, when all is done."""
+        return [
+            output_array(tensor, outfeed.output(number)) if tensor.rows else self._values.get(tensor)
+            for number, tensor in enumerate(self._program.outputs)
+        ]
 
 
 def output_array(tensor: HostTensor, data: Bytes) -> Array:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from tilesim.findings import Finding
 from tilesim.machines.statistics import Bus
@@ -16,7 +16,7 @@ from tilesim.tiled.units.chip import Chip, RunPart
 class Measured:
     """What was measured of a run: all units, in the order of their chip, and ``buses`` and ``mac_arrays`` among them;
     the ``parts`` of the run; when the controller ``began`` with each request that the host announced; when the last row
-    of some outputs was at the host; and what was noticed.
+    of some outputs was at the host; what was noticed; and when the host's own steps began, by label.
     """
 
     units: Sequence[Unit]
@@ -26,6 +26,7 @@ class Measured:
     began: Sequence[int]
     arrival: Callable[[Iterable[int]], int]
     findings: Sequence[Finding]
+    steps_began: Mapping[str, int] = field(default_factory=dict)
 
 
 def measured(chip: Chip) -> Measured:
@@ -38,6 +39,7 @@ def measured(chip: Chip) -> Measured:
         chip.sequencer.began,
         chip.host_outfeed.arrival,
         chip.monitor.findings(),
+        chip.host_processor.began if chip.host_processor else {},
     )
 
 

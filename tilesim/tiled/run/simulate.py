@@ -13,11 +13,11 @@ from tilesim.errors import AccessError, ArrayError, InputError, ProgramError, Ru
 from tilesim.findings import Finding
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
+from tilesim.machines.host import samples_of
 from tilesim.machines.instants import instants, told
 from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
-from tilesim.sim.core.memory import Bytes
 from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.isa.model.instructions import (
     Broadcast,
@@ -45,6 +45,7 @@ from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
+from tilesim.tiled.units.host.sendings import Content
 from tilesim.tiled.units.ring.announcement import Unforeseen
 
 Array = NDArray[Any]
@@ -141,10 +142,11 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     if racing and instant:
         raise InputError(f"{program.name}: transfers can take no time only in a program whose accesses have an order")
     on_ring = any(op.label in instant for op in (*program.load, *program.run) if isinstance(op, RingProduce | Infeed))
-    rows_of_host, samples = host_driver.rows_of_inputs(program, inputs)
+    samples = samples_of(program.inputs, inputs)
     probe = TensorProbe(program, samples)
 
-    def finish(bursts: bool) -> tuple[Chip, int, range]:
+    def finish(bursts: bool) -> tuple[Chip, host_driver.HostSide, int, range]:
+        host = host_driver.HostSide(program, inputs)
         chip = Chip(
             program.topology,
             samples,
@@ -156,6 +158,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             reading=reading,
             instants=instant,
             log=frame.log_of(options),
+            host_tasks=host.tasks(lambda: chip.host_outfeed),
         )
         if chip.log:
             state_log.attach(chip.log, chip)
@@ -165,18 +168,16 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         probe.attach([tile.memories.narrow for tile in chip.tiles])
         options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
         with frame.keeping(lambda error: _stopped(program, chip, error)):
-            return chip, *run_sections(chip, program, rows_of_host, held)
+            return chip, host, *run_sections(chip, program, host.rows, held)
 
     ring = program.topology.ring
     foreseeable = ring.no_consumer == "stall" and ring.consumer_queues == 1 and reading is Reading.MEET
     try:
         packet_wise = options.signals is not None or options.on_packet is not None or on_ring
-        chip, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
+        chip, host, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
     except Unforeseen:
-        chip, load_cycles, cycles = finish(bursts=False)
-    outputs = [
-        host_driver.output_array(output, chip.host_outfeed.output(k)) for k, output in enumerate(program.outputs)
-    ]
+        chip, host, load_cycles, cycles = finish(bursts=False)
+    outputs = host.outputs(chip.host_outfeed)
     trace = _trace_of(program, chip)
     findings: list[Finding] = []
     if racing:
@@ -188,7 +189,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
         outputs=outputs,
         cycles=len(cycles),
         statistics=told(statistics.document(program, measured(chip), load_cycles, cycles, trace, findings), instant),
-        tensors=probe.tensors(outputs) if options.keep_tensors else {},
+        tensors=host.tensors() | probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
     )
@@ -217,9 +218,10 @@ def _must_be_short(program: Program, cycles: int) -> None:
         )
 
 
-def run_sections(chip: Chip, program: Program, rows: list[Bytes], held: Holds) -> tuple[int, range]:
+def run_sections(chip: Chip, program: Program, rows: Sequence[Content], held: Holds) -> tuple[int, range]:
     """Run both sections of ``program``: how long loading takes, and the cycles of the other."""
     chip.fill(program.data)
+    chip.expect(program.sent, program.leaving)
     start, load_cycles = chip.run(program.load, [], "load", held)
     hang.refuse(chip, program, "load", start)
     if chip.recorder:

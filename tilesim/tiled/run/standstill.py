@@ -13,7 +13,15 @@ from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed
 from tilesim.tiled.rules.untimed.execution import NEVER, InstructionDelivery, UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import TransferOrder
 from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.work_queues import (
+    CONTROLLER,
+    FORWARDED,
+    RESULTS,
+    Count,
+    Fence,
+    WorkItem,
+    WorkQueues,
+)
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.classifier import ClassifierTile
 from tilesim.tiled.units.host.infeed import InfeedEngine
@@ -122,8 +130,9 @@ class Standstill(UntimedExecution):
             passed = self.passed(first_stop(channel, self.work.tiles))
             yield from Counter(self.work.tails_at_source(transfer.place, channel) for transfer in passed).items()
         taken = self.taken[self.work.tiles + 2]
-        forwarding = [item for queue in self.work.queues for item in queue if item.raises == FORWARDED]
-        yield FORWARDED, sum(min(item.rounds, max(0, taken - item.takes_before)) for item in forwarding)
+        for count in (FORWARDED, RESULTS):
+            telling = [item for queue in self.work.queues for item in queue if item.raises == count]
+            yield count, sum(min(item.rounds, max(0, taken - item.takes_before)) for item in telling)
 
     def _note_item(self, queue: int) -> None:
         """Which item a queue has in hand, and how far that is, as far as anybody can see."""

@@ -23,6 +23,7 @@ from tilesim.statistics import (
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
 from tilesim.tiled.isa.model.program import Layer, MapCut, Program, Request
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
+from tilesim.tiled.run.host_account import host_steps
 from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
 
@@ -50,7 +51,8 @@ def document(
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
     bottlenecks, moved_by_layer = bottlenecks_of(program, measured), statistics.by_layer(program, buses)
-    return statistics.document(
+    at_host = [*host_steps(program, measured.steps_began, run.start)]
+    said = statistics.document(
         program,
         run,
         load_cycles=load_cycles,
@@ -72,6 +74,7 @@ def document(
         findings=[*measured.findings, *raced],
         trace=trace,
     )
+    return {**said, "host_steps": at_host} if at_host else said
 
 
 def _streamed_bytes(program: Program) -> int:

@@ -40,6 +40,8 @@ def _with(*tracks: str) -> WakeupSource:
 def _host(topology: Topology) -> Pairs:
     last = topology.tiles + 2
     yield "host.infeed", Reason.FIFO, _with("infeed")
+    yield "host.infeed", Reason.HOST, _with("host.processor")
+    yield "host.processor", Reason.FIFO, _with("host.outfeed")
     yield "infeed", Reason.HOST, _with("host.infeed")
     yield "controller", Reason.HOST, _with("host.infeed")
     yield "infeed", Reason.FIFO, _with("outfeed")

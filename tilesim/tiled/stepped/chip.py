@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable
+from collections import deque
+from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.program import DataSegment
+from tilesim.tiled.isa.model.program import DataSegment, Program
 from tilesim.tiled.stepped.classifier import ClassifierTile
 from tilesim.tiled.stepped.controller import Controller
 from tilesim.tiled.stepped.core import IDLE, WORK, Clock, Span, Thread, UnitAccount
 from tilesim.tiled.stepped.host import HostInfeed, HostOutfeed
+from tilesim.tiled.stepped.host_driver import HostRow, HostSide
+from tilesim.tiled.stepped.host_processor import HostProcessor
 from tilesim.tiled.stepped.infeed import InfeedEngine
 from tilesim.tiled.stepped.instruction_bus import BusStop, Station
-from tilesim.tiled.stepped.memory import Bytes, Memory, Touch
+from tilesim.tiled.stepped.memory import Memory, Touch
 from tilesim.tiled.stepped.mesh import MeshLink
 from tilesim.tiled.stepped.monitors import LivelockMonitor, RingMonitor
 from tilesim.tiled.stepped.outfeed import OutfeedEngine
@@ -38,6 +41,7 @@ class Chip:
         keeps_spans: bool,
         observes: bool = False,
         watched: Collection[tuple[int, str]] = (),
+        host: tuple[Program, HostSide] | None = None,
     ) -> None:
         self.touches: dict[tuple[int, str], list[Touch]] = {instruction: [] for instruction in watched}
         self._observes = observes
@@ -45,6 +49,7 @@ class Chip:
         self.clock = Clock()
         self.accounts: list[UnitAccount] = []
         self._keeps_spans = keeps_spans
+        self._sends_padding = topology.host.sends_padding
         tiles, clock = topology.tiles, self.clock
         self.monitor = RingMonitor()
         self.links = [Link(self._account(f"chip.ring.link{node}")) for node in range(tiles + 3)]
@@ -74,6 +79,15 @@ class Chip:
         self.controller.connect(self.bus[0], self.infeed, self.outfeed, self.host_infeed)
         self.threads: list[Thread] = [self.host_infeed, self.outfeed, self.infeed, *self.bus]
         self.threads += [self.classifier, self.controller]
+        self.host_processor: HostProcessor | None = None
+        self._side = host[1] if host else None
+        if host and host[0].steps:
+            self.host_processor = HostProcessor(
+                clock, self._account("chip.host.processor"), host[0], host[1], self.host_outfeed
+            )
+            # results that come over in a cycle can be read in it, and what is made of them be sent
+            self.threads.remove(self.host_infeed)
+            self.threads[1:1] = [self.host_processor, self.host_infeed]
         self._livelock = LivelockMonitor(clock, self.rings, self._awaits_tails, topology.ring.hop_cycles)
 
     def _ring(self, topology: Topology, channel: int) -> list[RingStop]:
@@ -150,7 +164,20 @@ class Chip:
         """Whether transfers met that must not."""
         return self.monitor.collided and not self._observes
 
-    def run(self, instructions: Iterable[Instruction], rows: list[Bytes], holds: Holds = NO_HOLDS) -> tuple[int, int]:
+    def expect(self, inputs: list[list[int]], outputs: list[list[int]]) -> None:
+        """How many bytes of each row of the host's tensors are no pads, for a link that carries none."""
+        if not self._sends_padding:
+            self.host_infeed.own_bytes = deque(size for tensor in inputs for size in tensor)
+            self.host_outfeed.own_bytes = {k: deque(sizes) for k, sizes in enumerate(outputs)}
+
+    def start_host(self) -> None:
+        """What the host computes itself, it does from the section on that is run next."""
+        if self.host_processor is not None:
+            self.host_processor.started = True
+
+    def run(
+        self, instructions: Iterable[Instruction], rows: Sequence[HostRow], holds: Holds = NO_HOLDS
+    ) -> tuple[int, int]:
         """Issue the instructions of a section and feed the rows until nothing changes any more, or transfers meet that
         must not; the first cycle, and that after the last. ``holds`` says before which cycle of the section an
         instruction must not begin, on a tile or (None) anywhere.
@@ -162,7 +189,7 @@ class Chip:
         self.infeed.passed = [0, 0]
         ops = tuple(instructions)
         self.controller.start(ops)
-        self.host_infeed.start(rows, ops)
+        self.host_infeed.start(rows, ops, self._side)
         self.clock.stir()
         while not (self.clock.rests or self.collided or self._livelock.endless()):
             self.step()

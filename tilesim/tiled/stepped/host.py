@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, program_bytes
 from tilesim.tiled.isa.model.program import DataSegment
 from tilesim.tiled.stepped.core import BUSY, FIFO, HOST, IDLE, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.host_driver import HostRow, HostSide
 from tilesim.tiled.stepped.memory import Bytes, Memory
 from tilesim.tiled.topology import Topology
 
@@ -54,7 +55,7 @@ class _Sent:
 
     label: str
     size_bytes: int
-    row: Bytes | None = None
+    row: HostRow | None = None
     request_cycles: int = 0
 
 
@@ -73,7 +74,10 @@ class HostInfeed(Thread):
         self._memory = memory
         self._sent: deque[_Sent] = deque()
         self._link = Link(clock, topology, topology.host.to_chip_bytes_per_second)
+        self._side: HostSide | None = None
         self._arrivals: list[int] = []
+        self.own_bytes: deque[int] = deque()
+        """How many bytes of each of the next rows the link carries, if not all."""
         self.queue: Fifo[Bytes] = Fifo(clock, _places(topology, data))
         super().__init__(clock, account)
 
@@ -82,18 +86,25 @@ class HostInfeed(Thread):
         """How many programs have come by now."""
         return sum(cycle <= self.clock.cycle for cycle in self._arrivals)
 
-    def start(self, rows: list[Bytes], instructions: tuple[Instruction, ...]) -> None:
+    def start(
+        self, rows: Sequence[HostRow], instructions: tuple[Instruction, ...], side: HostSide | None = None
+    ) -> None:
         """Send ``rows``, and from data memory if that is the host's; those of ``instructions`` that take them only name
-        them.
+        them. The ``side`` of the host knows of rows whether they are made.
         """
+        self._side = side
         self._sent.extend(self._request(instructions) if instructions else ())
         left = deque(rows)
         for op in instructions:
             if isinstance(op, Infeed) and op.source == "host":
-                self._sent.extend(_row(op.label, left.popleft()) for _ in range(min(op.total_rows, len(left))))
+                self._sent.extend(self._row(op.label, left.popleft()) for _ in range(min(op.total_rows, len(left))))
             elif isinstance(op, Infeed) and op.source == "data" and self._topology.host.sends_parameters:
-                self._sent.extend(_row(op.label, row) for row in self._stored(op))
-        self._sent.extend(_row("", row) for row in left)
+                self._sent.extend(_Sent(op.label, row.size, row) for row in self._stored(op))
+        self._sent.extend(self._row("", row) for row in left)
+
+    def _row(self, label: str, row: HostRow) -> _Sent:
+        row_bytes = self._topology.wide_memory.row_bytes
+        return _Sent(label, self.own_bytes.popleft() if self.own_bytes else row_bytes, row)
 
     def _request(self, instructions: tuple[Instruction, ...]) -> Iterator[_Sent]:
         host = self._topology.host
@@ -124,8 +135,14 @@ class HostInfeed(Thread):
         self._arrivals.append(self.clock.cycle + later_cycles)
         self.clock.stir(later_cycles)
 
-    def _send(self, sent: _Sent, row: Bytes) -> Iterator[str]:
+    def _send(self, sent: _Sent, waiting: HostRow) -> Iterator[str]:
         self.label = sent.label
+        row = waiting if self._side is None else self._side.row(waiting)
+        while row is None:
+            yield HOST
+            assert self._side is not None
+            row = self._side.row(waiting)
+        assert not isinstance(row, tuple)
         while not self.queue.room():
             yield FIFO
         self.queue.reserve()
@@ -147,14 +164,18 @@ class HostOutfeed:
     def __init__(self, clock: Clock, account: UnitAccount, topology: Topology) -> None:
         self.received: dict[int, list[Bytes]] = {}
         self.last_arrival = 0
+        self.arrivals: dict[int, int] = {}
+        self.own_bytes: dict[int, deque[int]] = {}
+        """How many bytes of each of an output's next rows the link carries, if not all."""
         self._clock = clock
         self._account = account
         self._link = Link(clock, topology, topology.host.from_chip_bytes_per_second)
         self._latency_cycles = topology.host.latency_cycles
 
-    def carry(self, row: Bytes, label: str) -> Iterator[str]:
+    def carry(self, output: int, row: Bytes, label: str) -> Iterator[str]:
         """The cycles in which the link is occupied by a row."""
-        for _ in self._link.carry(row.size):
+        left = self.own_bytes.get(output)
+        for _ in self._link.carry(left.popleft() if left else row.size):
             self._account.note(self._clock.cycle, BUSY, label)
             self._account.note(self._clock.cycle + 1, IDLE)
             yield BUSY
@@ -162,8 +183,9 @@ class HostOutfeed:
     def receive(self, output: int, row: Bytes) -> None:
         """A row has left the link by now."""
         self.received.setdefault(output, []).append(row)
-        there = self._clock.cycle + self._latency_cycles
-        self.last_arrival = max(self.last_arrival, there + self._link.late_cycles)
+        there = self._clock.cycle + self._latency_cycles + self._link.late_cycles
+        self.arrivals[output] = there
+        self.last_arrival = max(self.last_arrival, there)
 
 
 def _places(topology: Topology, data: tuple[DataSegment, ...]) -> int:
@@ -177,7 +199,3 @@ def _places(topology: Topology, data: tuple[DataSegment, ...]) -> int:
         return QUEUED_ROWS + on_way
     parameter_bytes = max((segment.address + segment.data.size for segment in data), default=0)
     return QUEUED_ROWS + on_way + (topology.data_memory.size_bytes - parameter_bytes) // row_bytes
-
-
-def _row(label: str, row: Bytes) -> _Sent:
-    return _Sent(label, row.size, row)

@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import classified
 from tilesim.errors import ArrayError
-from tilesim.tiled.isa.model.program import Block, HostTensor, Program
+from tilesim.machines.host_steps import HostStep, HostValues, constants_of
+from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program
 from tilesim.tiled.stepped.memory import Bytes
 
 Array = NDArray[Any]
+HostRow: TypeAlias = Bytes | tuple[int, int]
+"""A row, or which row of which tensor, by its index, that the host is to make."""
 ELEMENTS: dict[str, np.dtype[Any]] = {
     "i8": np.dtype(np.int8),
     "u8": np.dtype(np.uint8),
@@ -22,8 +25,54 @@ ELEMENTS: dict[str, np.dtype[Any]] = {
 }
 
 
-def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
-    """The rows that the host sends. Raises ArrayError for inputs that do not fit."""
+class HostSide:
+    """What the host has and does in a run of one sample: the ``rows`` that it sends, of which some are yet to be made,
+    and its own steps. Raises ArrayError for inputs that do not fit.
+    """
+
+    def __init__(self, program: Program, inputs: list[Array]) -> None:
+        _must_fit(program, inputs)
+        self._program, self._row_bytes = program, program.topology.wide_memory.row_bytes
+        self._values = HostValues(1, constants_of(program.constants))
+        for tensor, array in zip(program.inputs, inputs, strict=True) if program.steps else ():
+            self._values.put(tensor, array)
+        self.made: dict[int, list[Bytes]] = {}
+        """The rows of what the host has made for the tiles so far, by index."""
+        given = iter(inputs)
+        self.rows: list[HostRow] = []
+        for tensor in program.sent:
+            if isinstance(tensor, GivenTensor):
+                self.rows += [(tensor.index, number) for number in range(tensor.rows)]
+            else:
+                array = next(given)
+                self.rows += _rows(tensor, array, self._row_bytes) if tensor.blocks else ()
+
+    def do(self, step: HostStep, awaited: Sequence[int], received: Mapping[int, list[Bytes]]) -> None:
+        """Make a tensor of what has come."""
+        for number in awaited:
+            tensor = self._program.leaving[number]
+            self._values.put(tensor, output_array(tensor, received[number]))
+        self._values.make(step)
+        for tensor in self._program.given:
+            if tensor.index == step.makes:
+                self.made[step.makes] = list(_rows(tensor, self._values.get(tensor), self._row_bytes))
+
+    def row(self, row: HostRow) -> Bytes | None:
+        """A row, if it is made."""
+        if not isinstance(row, tuple):
+            return row
+        index, number = row
+        return self.made[index][number] if index in self.made else None
+
+    def outputs(self, received: Mapping[int, list[Bytes]]) -> list[Array]:
+        """The model's outputs, when all is done."""
+        return [
+            output_array(tensor, received.get(number, [])) if tensor.rows else self._values.get(tensor)
+            for number, tensor in enumerate(self._program.outputs)
+        ]
+
+
+def _must_fit(program: Program, inputs: list[Array]) -> None:
     if len(inputs) != len(program.inputs):
         count = len(program.inputs)
         raise ArrayError(f"inputs must be {count} array{'s' * (count != 1)}, not {len(inputs)}")
@@ -34,7 +83,6 @@ def input_rows(program: Program, inputs: list[Array]) -> list[Bytes]:
         if array.dtype != np.dtype(tensor.dtype) or array.shape != tensor.shape
     ]:
         raise ArrayError(faults)
-    return [row for tensor, array in pairs for row in _rows(tensor, array, program.topology.wide_memory.row_bytes)]
 
 
 def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
@@ -48,6 +96,22 @@ def _rows(tensor: HostTensor, array: Array, row_bytes: int) -> Iterator[Bytes]:
             own = pixel.view(np.uint8)
             data[place * block.pixel_bytes :][: len(own)] = own
         yield from data.reshape(block.rows, row_bytes)
+
+
+def own_bytes(tensors: Iterable[HostTensor], program: Program) -> list[list[int]]:
+    """How many bytes of each row of each tensor are no pads."""
+    return [_own_bytes(tensor, program.topology.wide_memory.row_bytes) for tensor in tensors]
+
+
+def _own_bytes(tensor: HostTensor, row_bytes: int) -> list[int]:
+    marks: list[NDArray[np.bool_]] = []
+    for block in tensor.blocks:
+        height, width, channels = block.extent
+        own = np.zeros(block.rows * row_bytes, bool)
+        for pixel in range(height * width):
+            own[pixel * block.pixel_bytes :][: channels * ELEMENTS[tensor.element].itemsize] = True
+        marks.append(own.reshape(block.rows, row_bytes))
+    return [int(row.sum()) for mark in marks for row in mark]
 
 
 def _quantised(tensor: HostTensor, array: Array) -> Array:

@@ -49,7 +49,7 @@ class OutfeedEngine(Thread):
 
     def _to_host(self, op: Outfeed) -> Iterator[str]:
         assert self._row is not None
-        yield from self._host.carry(self._row, op.label)
+        yield from self._host.carry(op.output, self._row, op.label)
         self._host.receive(op.output, self._row)
 
     def _to_infeed(self) -> Iterator[str]:

@@ -13,9 +13,9 @@ from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.stepped import host_driver
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.core import Span
+from tilesim.tiled.stepped.host_driver import HostSide, own_bytes
 from tilesim.tiled.stepped.memory import Touch
 
 
@@ -63,19 +63,22 @@ def simulate(
         raise ProgramError(wrong)
     if len(program.requests) > 1:
         raise ProgramError(f"requests must be one inference, not {len(program.requests)}")
-    rows = host_driver.input_rows(program, list(inputs))
-    chip = Chip(program.topology, program.data, trace, observes, watched)
+    side = HostSide(program, list(inputs))
+    chip = Chip(program.topology, program.data, trace, observes, watched, (program, side))
+    chip.expect(own_bytes(program.sent, program), own_bytes(program.leaving, program))
     start, load_end = chip.run(_named(program.load, "load"), [], holds)
     if chip.collided or chip.hangs:
         return _cut_short(chip, "load", Outcome(load_cycles=load_end), load_end)
-    start, end = chip.run(_named(program.run, "run"), rows, holds)
+    chip.start_host()
+    start, end = chip.run(_named(program.run, "run"), side.rows, holds)
     outcome = Outcome(cycles=end - start, load_cycles=load_end, run_start=start)
     received = chip.host_outfeed.received
-    missing = any(len(received.get(k, [])) < output.rows for k, output in enumerate(program.outputs))
+    missing = any(len(received.get(k, [])) < output.rows for k, output in enumerate(program.leaving))
     if chip.collided or chip.hangs or missing:
         return _cut_short(chip, "run", outcome, end)
-    outputs = [host_driver.output_array(output, received[k]) for k, output in enumerate(program.outputs)]
-    return replace(outcome, outputs=outputs, units=chip.close(end), spans=chip.spans, touches=chip.touches)
+    return replace(
+        outcome, outputs=side.outputs(received), units=chip.close(end), spans=chip.spans, touches=chip.touches
+    )
 
 
 def _cut_short(chip: Chip, section: str, outcome: Outcome, end: int) -> Outcome:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
-from tilesim.sim.core.memory import Bytes, Memory
+from tilesim.sim.core.memory import Memory
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.sim.pipe.arbiter import Arbiter
 from tilesim.sim.trace.recorder import Recorder, Waker, listener
 from tilesim.sim.trace.state_log import StateLog
 from tilesim.tiled.isa.model.fields import OPPOSITE, ORDINALS, Channel, Side, channels_of, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.program import DataSegment
+from tilesim.tiled.isa.model.program import DataSegment, HostTensor
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import ClassifierTile
@@ -24,7 +24,8 @@ from tilesim.tiled.units.dma.mesh_link import MeshLink
 from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
-from tilesim.tiled.units.host.sendings import PROGRAM
+from tilesim.tiled.units.host.processor import HostProcessor, HostTask
+from tilesim.tiled.units.host.sendings import PROGRAM, Content
 from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
@@ -50,7 +51,8 @@ class Chip:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
     forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
     engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace;
-    ``instants``: transfers, by label, that take no time, on the ring only without ``bursts``.
+    ``instants``: transfers, by label, that take no time, on the ring only without ``bursts``; ``host_tasks``: what the
+    host computes itself in a run, for which it has a processor then.
     """
 
     def __init__(
@@ -65,6 +67,7 @@ class Chip:
         reading: Reading = Reading.MEET,
         instants: frozenset[str] = frozenset(),
         log: StateLog | None = None,
+        host_tasks: Sequence[HostTask] = (),
     ) -> None:
         self.topology = topology
         self.instants = instants
@@ -117,6 +120,11 @@ class Chip:
         bus = InstructionBus(self.clock, topology.instruction_bus.hop_cycles, controller, self.bus)
         self.sequencer = Sequencer(self.clock, controller, topology, bus, self.infeed.buffer, self.outfeed.buffer)
         self.host_infeed.on_program = self._count_program
+        self.host_processor = (
+            HostProcessor(self.clock, self._unit("chip.host.processor"), self.host_outfeed, host_tasks)
+            if host_tasks
+            else None
+        )
         self._livelock = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
         for stop in self.packet_stops:
             stop.on_miss = self._livelock.start
@@ -128,10 +136,16 @@ class Chip:
             self.data_memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
         self.host_infeed.share(max((segment.address + segment.data.size for segment in segments), default=0))
 
+    def expect(self, inputs: Iterable[HostTensor], outputs: Iterable[HostTensor]) -> None:
+        """Say what a program's tensors are, for a host's link that carries no pads."""
+        row_bytes = self.topology.wide_memory.row_bytes
+        self.host_infeed.own([size for tensor in inputs for size in tensor.own_bytes(row_bytes)])
+        self.host_outfeed.own({k: tensor.own_bytes(row_bytes) for k, tensor in enumerate(outputs)})
+
     def run(
         self,
         instructions: tuple[Instruction, ...],
-        host_rows: list[Bytes],
+        host_rows: Sequence[Content],
         section: str = "run",
         holds: Holds = NO_HOLDS,
         begins: Collection[str] = (),
@@ -152,6 +166,8 @@ class Chip:
         self.parts = [self._part()]
         self.infeed.restart()
         self.sequencer.start(instructions, begins, lambda: self.parts.append(self._part()))
+        if self.host_processor is not None and section == "run":
+            self.host_processor.start()
         self.host_infeed.start(host_rows, instructions, begins, foresee=self.bursts is not None)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))

@@ -139,3 +139,38 @@ def test_rows_have_eight_places_where_data_memory_is_the_host_s() -> None:
 def test_a_rate_is_none_or_that_of_a_link(key: str) -> None:
     with pytest.raises(ValueError, match="must be at least 1000000 bytes a second, or 0 for none, not 999999"):
         chip_of(host={key: 999_999})
+
+
+@pytest.mark.parametrize("rate", [0, 442_000_000])
+def test_pads_that_the_chip_adds_do_not_cross_the_link(rate: int) -> None:
+    """Of the first row 192 bytes are the tensor's own, of the second 100."""
+    bench = linked(sends_padding=False, to_chip_bytes_per_second=rate)
+    bench.chip.host_infeed.own([192, 100])
+    rows = random_rows(bench, 2)
+    bench.run(*received(2), host_rows=rows)
+    assert bench.chip.host_infeed.unit.moved == {"send": 292}
+    assert np.array_equal(bench.wide()[0, 0x400 : 0x400 + 2 * ROW], np.concatenate([row[0] for row in rows]))
+    took = floor(Fraction(292 * 500, 442)) if rate else 24 + 13
+    assert bench.unit("host.infeed")["busy"] == took
+
+
+@pytest.mark.parametrize("rate", [0, 55_000_000])
+def test_nor_do_those_of_results(rate: int) -> None:
+    bench = linked(sends_padding=False, from_chip_bytes_per_second=rate)
+    bench.chip.host_outfeed.own({0: [200, 50]})
+    queue(bench, bench.chip.outfeed.buffer, Outfeed(output=0, rows=2, label="result"))
+    rows = random_rows(bench, 2)
+    send(bench, rows, SINK, 10)
+    bench.clock.run()
+    assert bench.chip.host_outfeed.unit.moved == {"result": 250}
+    each, begun = [Fraction(size * 500, 55) if rate else Fraction(size // 8 + (size % 8 > 0)) for size in (200, 50)], 14
+    second = floor(begun + each[0]) + 1
+    assert bench.chip.host_outfeed.last_arrival == ceil(second + each[1])
+    assert np.array_equal(bench.chip.host_outfeed.output(0), np.concatenate(rows, axis=1))
+
+
+def test_where_pads_cross_the_link_it_makes_no_difference_which_bytes_they_are() -> None:
+    bench = linked()
+    bench.chip.host_infeed.own([192, 100])
+    bench.run(*received(2), host_rows=random_rows(bench, 2))
+    assert bench.chip.host_infeed.unit.moved == {"send": 2 * ROW}

@@ -23,6 +23,10 @@ OPERATORS: Mapping[type[Any], Traits] = {
 }
 
 
+MOST_AXES = 4
+"""Of a map; more have no place in rows."""
+
+
 def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[str]:
     """Why the chip can't run a node: sentences without their subject."""
     op, traits = node.operator, OPERATORS.get(type(node.operator))
@@ -41,6 +45,9 @@ def node_faults(network: Network, node: Node, topology: Topology) -> Iterator[st
         yield f"must work on a map (1, height, width, channels), not on {read[0].shape}"
     if many := [tensor.shape for tensor in stored if len(tensor.shape) > 1 and tensor.shape[0] != 1]:
         yield f"must work on one map or vector at a time, not on {many[0]}"
+    if long := [tensor.shape for tensor in stored if len(tensor.shape) > MOST_AXES]:
+        yield f"must work on tensors of at most {MOST_AXES} axes, not on {long[0]}"
+        return
     yield from _place_faults(network, node, topology)
     yield from arithmetic_faults(network, node)
     yield from traits.faults(network, node, topology)

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
 from tilesim.tiled.isa.checks import buses
+from tilesim.tiled.isa.checks.host_steps import step_faults
 from tilesim.tiled.isa.checks.records import record_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
 from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor_faults
@@ -15,7 +16,7 @@ from tilesim.tiled.isa.checks.values import nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
-from tilesim.tiled.isa.model.program import MapCut, Program
+from tilesim.tiled.isa.model.program import HostTensor, MapCut, Program
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""
@@ -52,6 +53,7 @@ def faults(program: Program) -> list[str]:
         record_faults,
         _request_faults,
         _host_tensor_faults,
+        step_faults,
         _layer_faults,
         _region_faults,
         _label_faults,
@@ -112,8 +114,8 @@ def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
 
 def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[str]:
     if isinstance(instruction, Outfeed):
-        if instruction.output >= len(program.outputs):
-            yield f"output must be below the number of outputs {len(program.outputs)}, not {instruction.output}"
+        if instruction.output >= len(program.leaving):
+            yield f"output must be below the number of outputs {len(program.leaving)}, not {instruction.output}"
         return
     if instruction.source not in SOURCES:
         yield f"source {unknown(instruction.source, SOURCES, 'where the rows are')}"
@@ -151,7 +153,12 @@ def _data_faults(program: Program) -> Iterator[str]:
 
 
 def _host_tensor_faults(program: Program) -> Iterator[str]:
-    ways = (("input", program.inputs, input_faults), ("output", program.outputs, output_faults))
+    ways: tuple[tuple[str, Sequence[HostTensor], Callable[[HostTensor, int], Iterable[str]]], ...] = (
+        ("input", program.inputs, input_faults),
+        ("output", program.outputs, output_faults),
+        ("given", program.given, input_faults),
+        ("taken", program.taken, output_faults),
+    )
     for way, tensors, faults_of in ways:
         for tensor in tensors:
             for sentence in faults_of(tensor, program.topology.wide_memory.row_bytes):
@@ -163,11 +170,11 @@ def _row_faults(program: Program) -> Iterator[str]:
     for place, op in enumerate(program.load):
         if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "host"):
             yield f"{where('load', place, op)}: rows of the host must pass in the run, not while parameters are loaded"
-    given = sum(tensor.rows for tensor in program.inputs)
+    given = sum(tensor.rows for tensor in program.sent)
     taken = sum(op.total_rows for op in program.run if isinstance(op, Infeed) and op.source == "host")
     if taken < given:
         yield f"run: the infeeds must take all {given} rows of the inputs from the host, not {taken}"
-    for place, tensor in enumerate(program.outputs):
+    for place, tensor in enumerate(program.leaving):
         rows = sum(op.rows for op in program.run if isinstance(op, Outfeed) and op.output == place)
         if rows != tensor.rows:
             yield f"run: the outfeeds of output {place} must pass on its {tensor.rows} rows, not {rows}"

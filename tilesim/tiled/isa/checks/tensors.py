@@ -12,7 +12,7 @@ from tilesim.machines.checks import MOST_HOST_BYTES, PLACE_DTYPES, conversion_fa
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.values import RANGES
 from tilesim.tiled.isa.model.instructions import ElementType
-from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor, Program, TensorLayout, TensorPiece
+from tilesim.tiled.isa.model.program import AT_HOST, PLACES, Block, HostTensor, Program, TensorLayout, TensorPiece
 
 HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8", ElementType.I16: "int16"}
 BYTES = (ElementType.I8, ElementType.U8)
@@ -23,10 +23,25 @@ MAP_AXES = (0, 1, 2, 3)
 
 def input_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """What is wrong with a network input as the host sees it."""
-    if tensor.element not in HOST_DTYPES:
+    if tensor.element == AT_HOST:
+        yield from _host_faults(tensor)
+    elif tensor.element not in HOST_DTYPES:
         yield f"element {unknown(tensor.element, ElementType, 'a type')}"
     else:
         yield from _tensor_faults(tensor, row_bytes)
+
+
+def _host_faults(tensor: HostTensor) -> Iterator[str]:
+    """Of a tensor that does not cross the link."""
+    if tensor.blocks or tensor.function or tensor.lookup or tensor.scale:
+        yield "blocks, function, lookup and scale must not be given for what stays at the host"
+    try:
+        kind = np.dtype(tensor.dtype).kind
+    except TypeError:
+        kind = "O"
+    if kind not in "biuf":
+        yield f"dtype must be one of numbers, not {tensor.dtype}"
+    yield from _shape_faults(tensor, tensor.extent)
 
 
 def _tensor_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
@@ -61,7 +76,7 @@ def output_faults(tensor: HostTensor, row_bytes: int) -> Iterator[str]:
     """What is wrong with a network output as the host sees it: its blocks must make up the whole."""
     faults = list((_tensor_faults if tensor.element == PLACES else input_faults)(tensor, row_bytes))
     yield from faults
-    if faults:  # the sizes below are bounded only in a sound tensor
+    if faults or tensor.element == AT_HOST:  # the sizes below are bounded only in a sound tensor
         return
     elements, given = prod(tensor.extent), sum(prod(block.extent) for block in tensor.blocks)
     if given != elements:

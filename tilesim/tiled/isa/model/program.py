@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
 from tilesim.arithmetic.classify import elements_made
 from tilesim.machines import program
+from tilesim.machines.host_steps import HostConstant, HostStep
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 
 PLACES = "i32"
 """What the places are that a classifier sends, the lowest byte first."""
+AT_HOST = "host"
+"""What an element is called of a tensor that does not cross the host's link: it is of the model's own type."""
 ELEMENTS: dict[str, np.dtype[Any]] = {
     "i8": np.dtype(np.int8),
     "u8": np.dtype(np.uint8),
@@ -41,6 +45,14 @@ class Block:
         """Where the box is in the map."""
         return tuple(slice(start, start + size) for start, size in zip(self.origin, self.extent, strict=True))
 
+    def own_bytes(self, row_bytes: int, element_bytes: int) -> list[int]:
+        """How many bytes of each row are elements, and no pads."""
+        height, width, channels = self.extent
+        pixels, own = height * width, channels * element_bytes
+        places = (divmod(row * row_bytes, self.pixel_bytes) for row in range(self.rows + 1))
+        ends = [own * min(whole, pixels) + (min(rest, own) if whole < pixels else 0) for whole, rest in places]
+        return [end - start for start, end in pairwise(ends)]
+
 
 @dataclass(frozen=True)
 class HostTensor(program.HostTensor):
@@ -65,7 +77,7 @@ class HostTensor(program.HostTensor):
 
     @property
     def carried(self) -> np.dtype[Any]:
-        return ELEMENTS[self.element]
+        return np.dtype(self.dtype) if self.element == AT_HOST else ELEMENTS[self.element]
 
     @property
     def made(self) -> tuple[int, int, int]:
@@ -77,6 +89,19 @@ class HostTensor(program.HostTensor):
     def rows(self) -> int:
         """Wide rows of all blocks."""
         return sum(block.rows for block in self.blocks)
+
+    def own_bytes(self, row_bytes: int) -> list[int]:
+        """How many bytes of each of those are elements, and no pads."""
+        return [size for block in self.blocks for size in block.own_bytes(row_bytes, self.carried.itemsize)]
+
+
+@dataclass(frozen=True)
+class GivenTensor(HostTensor):
+    """A tensor that the host makes and that tiles read. It is sent ``behind`` so many inputs of the program, and behind
+    the given tensors before it.
+    """
+
+    behind: int = 0
 
 
 @dataclass(frozen=True)
@@ -221,3 +246,41 @@ class Program(program.Program):
     """How the user wanted layers to be spread over the tiles: ``spatial``, ``channel`` or ``auto``."""
     candidates: tuple[Candidate, ...] = ()
     """What was tried to find out."""
+    steps: tuple[HostStep, ...] = ()
+    """What the host does itself, in order."""
+    constants: tuple[HostConstant, ...] = ()
+    """Constants that it reads."""
+    taken: tuple[HostTensor, ...] = ()
+    """What leaves the tiles for it: to outfeeds the outputs behind those of the model."""
+    given: tuple[GivenTensor, ...] = ()
+    """What it makes for the tiles."""
+
+    @property
+    def at_host(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(step.layer for step in self.steps))
+
+    @property
+    def leaving(self) -> tuple[HostTensor, ...]:
+        """What outfeeds take, by number."""
+        return (*self.outputs, *self.taken)
+
+    @property
+    def sent(self) -> tuple[HostTensor, ...]:
+        """What the host sends, in that order."""
+        sent: list[HostTensor] = []
+        left = [*self.given]
+        for place, tensor in enumerate((*self.inputs, None)):
+            while left and left[0].behind <= place:
+                sent.append(left.pop(0))
+            sent += [] if tensor is None else [tensor]
+        return (*sent, *left)
+
+
+def awaited_by_step(program: Program) -> list[tuple[HostStep, list[int]]]:
+    """Each step of the host with the outputs, by number, of which it reads all rows: the last one of a tensor."""
+    numbers = {tensor.index: number for number, tensor in enumerate(program.leaving) if tensor.rows}
+    known = {tensor.index for tensor in program.inputs} | {step.makes for step in program.steps}
+    return [
+        (step, [numbers[index] for index in dict.fromkeys(step.reads) if index in numbers and index not in known])
+        for step in program.steps
+    ]

@@ -10,7 +10,15 @@ from tilesim.tiled.isa.model.fields import ORDINALS, node_name
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop
-from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, FORWARDED, Count, Fence, WorkItem, WorkQueues
+from tilesim.tiled.rules.untimed.work_queues import (
+    CONTROLLER,
+    FORWARDED,
+    RESULTS,
+    Count,
+    Fence,
+    WorkItem,
+    WorkQueues,
+)
 
 
 def fence_faults(work: WorkQueues) -> Iterator[str]:
@@ -99,6 +107,8 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
             return _turn(execution, first if tile == CONTROLLER else first + tile + 1, expected, stands)
     if count == FORWARDED:
         return Awaited("rows to forward", _taker(execution, execution.work.tiles + 2))
+    if count == RESULTS:
+        return Awaited("what the host makes of results", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
     items = (raiser for queue in execution.work.watchers(tile) for raiser in execution.work.queues[queue])
     raisers = [raiser for raiser in items if raiser.rises]

@@ -12,6 +12,7 @@ from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import OPPOSITE, ORDINALS, Channel, Engine, Flag, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import firing_conditions
+from tilesim.tiled.rules.untimed.host_results import waiting_rows
 from tilesim.tiled.rules.untimed.transfers import Transfer, first_stop, sent_by
 
 CONTROLLER = -1
@@ -23,6 +24,8 @@ Condition = tuple[int, Count, int]
 """Rounds from this one on wait until a flag has counted so far: (round, flag, expected)."""
 FORWARDED: Count = (CONTROLLER, Flag.RING_READ_A, 0)
 """Rows that the outfeed has taken for the infeed to forward."""
+RESULTS: Count = (CONTROLLER, Flag.AVDATA, 0)
+"""Rows that it has taken for the host, where that makes something of them for the tiles."""
 
 
 @dataclass(eq=False)
@@ -157,7 +160,9 @@ class _Assignment:
         self._last: dict[QueueKey, tuple[int, int]] = {}
         self._fenced = 0
         self._forwarded = 0
-        self._host_rows = sum(tensor.rows for tensor in program.inputs)
+        self._host_rows = sum(tensor.rows for tensor in program.sent)
+        self._sent = 0
+        self._waiting = dict(waiting_rows(program))
         self._ends: dict[tuple[str, int, str], list[WorkItem]] = defaultdict(list)
         for section, ops in (("load", program.load), ("run", program.run)):
             for place, op in enumerate(ops):
@@ -240,7 +245,10 @@ class _Assignment:
     def _add_to_controller(self, op: isa.Infeed | isa.Outfeed | isa.Classify) -> None:
         queue = self._queue((CONTROLLER, op.mnemonic))
         if isinstance(op, isa.Outfeed | isa.Classify):
-            self._take(self._item(op, queue, op.rows), self.work.tiles + (1 if isinstance(op, isa.Classify) else 2))
+            told = isinstance(op, isa.Outfeed) and self._waiting
+            raises, rises = (RESULTS, tuple(range(1, op.rows + 1))) if told else (None, ())
+            item = self._item(op, queue, op.rows, rises=rises, raises=raises)
+            self._take(item, self.work.tiles + (1 if isinstance(op, isa.Classify) else 2))
         if isinstance(op, isa.Infeed) and op.source == "ring":  # the outfeed takes the rows that an infeed forwards
             rows, outfeed = op.total_rows, self._queue((CONTROLLER, isa.Outfeed.mnemonic))
             item = self._item(op, outfeed, rows, rises=tuple(range(1, rows + 1)), raises=FORWARDED)
@@ -248,7 +256,8 @@ class _Assignment:
         if isinstance(op, isa.Infeed | isa.Classify):
             for ordinal, (master, to, rows) in enumerate(sent_by(op, self.work.program.topology)):
                 turn = self._turn(op) if isinstance(op, isa.Infeed) and not ordinal else ()
-                self._send(self._item(op, queue, rows, (*turn, *self._forwarding(op, rows))), ordinal, master, to)
+                conditions = (*turn, *self._forwarding(op, rows), *self._made(op, rows))
+                self._send(self._item(op, queue, rows, conditions), ordinal, master, to)
 
     def _turn(self, op: isa.Infeed) -> tuple[Condition, ...]:
         return ((0, self.work.tails_at_source(self._place, op.channel), op.turn),) if op.turn else ()
@@ -258,6 +267,13 @@ class _Assignment:
         if isinstance(op, isa.Infeed) and op.source == "ring":
             yield from ((row, FORWARDED, self._forwarded + row + 1) for row in range(rows))
             self._forwarded += rows
+
+    def _made(self, op: isa.Infeed | isa.Classify, rows: int) -> Iterator[Condition]:
+        """A row that the host makes of results comes behind these."""
+        if isinstance(op, isa.Infeed) and op.source == "host":
+            own = (row for row in range(rows) if self._sent + row in self._waiting)
+            yield from ((row, RESULTS, self._waiting[self._sent + row]) for row in own)
+            self._sent += rows
 
     def _take(self, item: WorkItem, node: int) -> None:
         item.node, item.takes_before = node, self._taken[node]

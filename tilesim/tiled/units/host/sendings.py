@@ -4,13 +4,55 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
 
+import simpy
+
+from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.memory import Bytes, Memory
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, program_bytes
 from tilesim.tiled.topology import Topology
 
 REQUEST, PROGRAM = "request", "instructions"
 """What a timeline calls the time before a request's first byte, and its instructions on their way."""
+
+
+@dataclass(eq=False)
+class MadeRows:
+    """The rows of a tensor, called ``name``, that the host has yet to make: there once ``rows`` are."""
+
+    name: str
+    rows: Sequence[Bytes] = ()
+    _there: simpy.Event | None = None
+
+    def wait(self, clock: Clock) -> simpy.Event:
+        """For the rows to be there."""
+        self._there = self._there or clock.event()
+        return self._there
+
+    def put(self, rows: Sequence[Bytes], clock: Clock) -> None:
+        """They are made now."""
+        self.rows = rows
+        self.wait(clock).succeed()
+
+
+@dataclass(frozen=True)
+class MadeRow:
+    """One of the rows that the host has yet to make."""
+
+    made: MadeRows
+    number: int
+
+
+Content: TypeAlias = Bytes | MadeRow
+"""A row, (samples, row bytes), or one that is yet to be made."""
+
+
+class HostRow(NamedTuple):
+    """A row of the host's, and how many bytes of it the link carries."""
+
+    data: Content
+    link_bytes: int
 
 
 @dataclass(frozen=True)
@@ -21,7 +63,7 @@ class Sending:
 
     label: str
     size_bytes: int = 0
-    row: Bytes | None = None
+    row: Content | None = None
     pause_cycles: int = 0
 
 
@@ -30,14 +72,14 @@ def takes_from_host(op: Infeed, topology: Topology) -> bool:
     return op.source == "host" or (op.source == "data" and topology.host.sends_parameters)
 
 
-def rows_sent(rows: Sequence[Bytes], instructions: Iterable[Instruction], topology: Topology) -> int:
+def rows_sent(rows: Sequence[HostRow], instructions: Iterable[Instruction], topology: Topology) -> int:
     """How many rows :func:`sendings` has."""
     stored = (op.total_rows for op in instructions if isinstance(op, Infeed) and op.source == "data")
     return len(rows) + (sum(stored) if topology.host.sends_parameters else 0)
 
 
 def sendings(
-    rows: Iterable[Bytes],
+    rows: Iterable[HostRow],
     instructions: Sequence[Instruction],
     begins: Collection[str],
     topology: Topology,
@@ -55,7 +97,7 @@ def sendings(
         for op in request:
             if isinstance(op, Infeed) and takes_from_host(op, topology):
                 yield from _rows_for(op, left, topology, data_memory)
-    yield from (Sending("", row.shape[1], row) for row in left)  # of which nobody says what takes them
+    yield from (Sending("", row.link_bytes, row.data) for row in left)  # of which nobody says what takes them
 
 
 def _requests(instructions: Sequence[Instruction], begins: Collection[str]) -> Iterator[Sequence[Instruction]]:
@@ -68,7 +110,7 @@ def _requests(instructions: Sequence[Instruction], begins: Collection[str]) -> I
         yield instructions[start:]
 
 
-def _rows_for(op: Infeed, left: Iterator[Bytes], topology: Topology, data_memory: Memory) -> Iterator[Sending]:
+def _rows_for(op: Infeed, left: Iterator[HostRow], topology: Topology, data_memory: Memory) -> Iterator[Sending]:
     row_bytes = topology.wide_memory.row_bytes
     for number in range(op.total_rows):
         if op.source == "data":
@@ -76,4 +118,4 @@ def _rows_for(op: Infeed, left: Iterator[Bytes], topology: Topology, data_memory
             data_memory.check(start, start + row_bytes)
             yield Sending(op.label, row_bytes, data_memory.bytes[:, start : start + row_bytes])
         elif (row := next(left, None)) is not None:
-            yield Sending(op.label, row.shape[1], row)
+            yield Sending(op.label, row.link_bytes, row.data)

@@ -1,0 +1,23 @@
+"""Copies of a tensor side by side."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.network.operators.samples import each_sample
+
+
+@dataclass(frozen=True)
+class Tile:
+    """Input: any shape, the first axis of ``first`` elements. Output: ``times[k]`` copies of it along axis k."""
+
+    times: tuple[int, ...]
+    first: int
+
+    def evaluate(self, inputs: list[NDArray[Any]]) -> NDArray[Any]:
+        """Output of the input's dtype; any number of samples on the first axis."""
+        return each_sample(inputs, (self.first,), lambda x: np.tile(x, self.times))
