@@ -120,8 +120,10 @@ def bytes_are_conserved(program: Program, run: Run) -> bool:
 
 
 def _tensor_bytes(program: Program) -> int:
-    """Bytes of all tensors on the host's link: whole rows, or, where the chip adds what pads them, their elements."""
-    tensors = (*program.inputs, *program.outputs)
+    """Bytes of all tensors, those of host steps included, on the host's link: whole rows, or, where the chip adds what
+    pads them, their elements.
+    """
+    tensors = (*program.sent, *program.leaving)
     if program.topology.host.sends_padding:
         return sum(tensor.rows for tensor in tensors) * program.topology.wide_memory.row_bytes
     return sum(prod(block.extent) * tensor.carried.itemsize for tensor in tensors for block in tensor.blocks)
