@@ -102,18 +102,19 @@ def _ways(networks: Sequence[Network], topology: Topology, asked: Sequence[Wishe
     """
     mixed = any(own.mixed for own in asked)
     narrow = [replace(own, side_by_side=False) for own in asked]
-    depthwise = mixed and any(_has_depthwise(network) for network in networks)
     with suppress(CapacityError):
         builders = _builders(networks, topology, asked)
-        yield from ((builders, side_by_side) for side_by_side in ((True, False) if depthwise else (False,)))
+        both = mixed and any(map(_has_depthwise, builders))
+        yield from ((builders, side_by_side) for side_by_side in ((True, False) if both else (False,)))
         mixed = any(map_.pixels > 1 for builder in builders for map_ in builder.placement.maps.values())
     if mixed and narrow != asked:
         with suppress(CapacityError):
             yield _builders(networks, topology, narrow), False
 
 
-def _has_depthwise(network: Network) -> bool:
-    return any(isinstance(node.operator, DepthwiseConvolution) for node in network.nodes)
+def _has_depthwise(builder: ProgramBuilder) -> bool:
+    """Among the steps, of which some may have been made of other layers: of resizes, of what is broadcast."""
+    return any(isinstance(node.operator, DepthwiseConvolution) for _, node in builder.plan.steps)
 
 
 def _builders(networks: Sequence[Network], topology: Topology, wishes: Sequence[Wishes]) -> list[ProgramBuilder]:
