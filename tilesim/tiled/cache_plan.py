@@ -14,7 +14,7 @@ from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
 from tilesim.tiled.caching import Decision
 from tilesim.tiled.compiler.chip_part import layer_number
-from tilesim.tiled.compiler.plan import plan_parameters
+from tilesim.tiled.compiler.compile import planned_programs
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.partition_search import settled_wishes
@@ -82,7 +82,7 @@ def plan_cache(networks: Mapping[str, Network], topology: Topology, options: Com
     any order.
     """
     wishes = settled_wishes(list(networks.values()), topology, options)
-    planned = plan_parameters(list(networks.values()), topology, options.cache, wishes)
+    planned, _ = planned_programs(list(networks.values()), topology, options.cache, wishes)
     layouts = tuple(layout for _, _, layout in planned)
     decisions = [decision for layout in layouts for decision in layout.decisions.values()]
     peak, wide = max(layout.transient_bytes for layout in layouts), topology.wide_memory

@@ -156,7 +156,9 @@ class _Room:
 
     def most(self, tiles: Iterable[int]) -> int:
         """The tile with the most room, the first of several."""
-        return max(tiles, key=lambda tile: (self.left[tile], -tile))
+        among = sorted(tiles)
+        left = [self.left[tile] for tile in among]
+        return among[left.index(max(left))]
 
     def least(self, tiles: Iterable[int]) -> int:
         return min(tiles, key=lambda tile: (self.left[tile], tile))

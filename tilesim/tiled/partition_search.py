@@ -16,7 +16,6 @@ from tilesim.network.graph import Network
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.compile import compile_networks as compiled
 from tilesim.tiled.isa.model.program import Candidate, Layer, Program
-from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.topology import Topology
 
 MOST_RUNS = 8
@@ -155,6 +154,8 @@ class Search:
         except (CapacityError, ProgramError) as error:
             trial = replace(trial, fault=error)
         else:
+            from tilesim.tiled.run.simulate import simulate  # only a search needs it
+
             run = simulate(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
             ends = tuple(layer["start_cycle"] + layer["cycles"] for layer in run.statistics["layers"])
             trial = replace(trial, program=program, cycles=run.cycles, ends=ends)

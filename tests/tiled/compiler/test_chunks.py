@@ -19,7 +19,7 @@ from tilesim.machines.policies import PartitionPolicy
 from tilesim.network.graph import Network
 from tilesim.tiled.cache_plan import plan_cache
 from tilesim.tiled.caching import Home
-from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.instructions import TensorOp, program_bytes
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
@@ -33,8 +33,10 @@ def network(folder: Path, shape: Sequence[int], *layers: dict[str, Any]) -> Netw
     return tilesim.load_network(path)
 
 
-def chip(grid: str, wide_kib: int) -> Topology:
-    return tilesim.load_topology(f"edge-{grid}", {"wide_memory.size_bytes": f"{wide_kib} KiB"})
+def chip(grid: str, wide_kib: int, **keys: object) -> Topology:
+    """``keys`` with two underscores for a dot."""
+    others = {key.replace("__", "."): value for key, value in keys.items()}
+    return tilesim.load_topology(f"edge-{grid}", {"wide_memory.size_bytes": f"{wide_kib} KiB", **others})
 
 
 def convolution(filters: int, kernel: int = 3) -> dict[str, Any]:
@@ -101,6 +103,26 @@ def test_a_set_that_no_tile_has_room_for_has_several_home_tiles(tmp_path: Path) 
     assert len(homes) == 4
     assert all(decision.cached for decision in plan.decisions)
     exact(net, tilesim.compile(net, small, "spatial"))
+
+
+def test_parameters_come_in_fewer_sets_where_instruction_memory_wants_that(tmp_path: Path) -> None:
+    """A block of 64 outputs takes 36 KiB, half of what a tile has."""
+    net = network(tmp_path, (2, 2, 64), *[convolution(64)] * 4)
+    program = tilesim.compile(net, chip("1x1", 72), "spatial")
+    size = program_bytes((*program.load, *program.run))
+    shorter = tilesim.compile(net, chip("1x1", 72, instruction_memory__size_bytes=size - 16), "spatial")
+    assert 0 < program_bytes((*shorter.load, *shorter.run)) < size
+    assert 0 < parts(shorter) < parts(program)
+    exact(net, shorter)
+
+
+@pytest.mark.slow
+def test_resnet_50_fits_the_instruction_memory_of_the_edge_chip(tmp_path: Path) -> None:
+    model, _ = script("make_resnet50").resnet()
+    onnx.save_model(model, tmp_path / "resnet.onnx")
+    net, edge = tilesim.load_network(tmp_path / "resnet.onnx"), tilesim.load_topology("edge-4x4")
+    for partition in ("spatial", "mixed"):
+        assert parts(tilesim.compile(net, edge, partition)) > 0
 
 
 @pytest.mark.slow

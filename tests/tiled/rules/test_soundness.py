@@ -12,8 +12,8 @@ import tilesim
 from tests.tiled.programs import program
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules import soundness
 from tilesim.tiled.rules.soundness import unsound
-from tilesim.tiled.rules.tile import hazards
 
 RECEIVE = "in: ring_consume tiles=0x1 write=[r:2 @0x0+r*16] produce=r"
 SEND = "send: infeed source=data rows=2 to=0x1"
@@ -62,7 +62,7 @@ def test_what_was_compiled_or_has_run_is_not_checked_again(monkeypatch: pytest.M
     def refuse(_: Program) -> None:
         raise ProgramError(["checked again"])
 
-    monkeypatch.setattr(hazards, "effects_of", refuse)
+    monkeypatch.setattr(soundness, "effects_of", refuse)
     inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in compiled.inputs]
     assert tilesim.simulate(compiled, inputs).cycles > 0
     assert tilesim.simulate(written, []).cycles > 0

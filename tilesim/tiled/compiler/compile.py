@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import nullcontext, suppress
 from dataclasses import replace
 from zlib import crc32
 
@@ -17,7 +18,7 @@ from tilesim.tiled.compiler.feature_map import MapShape, bitmap_of, copy_name, p
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.halo import Halo
 from tilesim.tiled.compiler.mesh_rows import MeshRows, joins_wide
-from tilesim.tiled.compiler.plan import plan_parameters
+from tilesim.tiled.compiler.plan import CHUNKS, Planned, plan_parameters
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.records import joined
 from tilesim.tiled.compiler.reduction import Reduction, staging_of
@@ -44,9 +45,7 @@ def compile_networks(
     layers at a time. Parameters for which there is no room come over the ring while their network runs, from the tile
     that keeps them or from data memory.
     """
-    programs = [_program(*planned) for planned in plan_parameters(networks, topology, policy, wishes)]
-    if faults := [fault for program in programs for fault in _too_long(program)]:
-        raise CapacityError(faults)
+    _, programs = planned_programs(networks, topology, policy, wishes)
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
     if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
@@ -54,15 +53,30 @@ def compile_networks(
     return programs
 
 
-def _too_long(program: Program) -> Iterator[str]:
+def planned_programs(
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
+) -> tuple[Planned, list[Program]]:
+    """A plan whose programs instruction memory holds, and these: with parameters cut in fewer sets, or whole, where it
+    takes that.
+    """
+    faults: list[str] = []
+    for most_parts in (CHUNKS, CHUNKS // 2, 0):
+        with suppress(CapacityError) if faults else nullcontext():
+            planned = plan_parameters(networks, topology, policy, wishes, most_parts)
+            programs = [_program(*each) for each in planned]
+            too_long = [fault for program in programs for fault in _too_long(program)]
+            if not too_long:
+                return planned, programs
+            faults = faults or too_long
+    raise CapacityError(faults)
+
+
+def _too_long(program: Program) -> list[str]:
     """Only the whole program tells how long it is."""
     chip = program.topology
     size, room = program_bytes((*program.load, *program.run)), chip.instruction_memory.size_bytes
-    if size > room:
-        yield (
-            f"{program.name}: its program must fit the instruction memory of {chip.name}: {format_bytes(size)} are "
-            f"needed, of {format_bytes(room)}"
-        )
+    what = f"{program.name}: its program must fit the instruction memory of {chip.name}"
+    return [f"{what}: {format_bytes(size)} are needed, of {format_bytes(room)}"] if size > room else []
 
 
 def _token(programs: Sequence[Program]) -> int:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import gcd, inf
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.loops import KEPT
 from tilesim.tiled.isa.model.sheet import SHEET
 
 OPERANDS = tuple(operand.field for operand in SHEET["tensorop"].operands)
@@ -64,7 +66,7 @@ def earliest(flag: Flag, counts: Sequence[int], strict: bool, loop: str = "y") -
     first, most = counts[0], max(counts)
     if most == first:
         return (Watcher(flag, most - strict),)
-    stride = _stride(counts)
+    stride = _stride(tuple(counts))
     if not stride:
         return (Watcher(flag, most - strict),)
     begin = _begin(counts, stride)
@@ -81,7 +83,8 @@ def lateness(counts: Sequence[int], stride: int) -> float:
     return sum(max(begin + k * stride, counts[0]) - count for k, count in enumerate(needed))
 
 
-def _stride(counts: Sequence[int]) -> int:
+@lru_cache(maxsize=KEPT)
+def _stride(counts: tuple[int, ...]) -> int:
     """The one with which rounds wait for least too much."""
     return min(range(max(counts) - counts[0] + 1), key=lambda stride: lateness(counts, stride))
 
@@ -115,7 +118,7 @@ def _rounds(counts: Sequence[int], size: int) -> list[int]:
 def _waiting(counts: Sequence[int], size: int) -> float:
     """How much more all lines wait for than they need if so many wait together."""
     rounds = _rounds(counts, size)
-    return sum(rounds) * size - sum(counts) + lateness(rounds, _stride(rounds)) * size
+    return sum(rounds) * size - sum(counts) + lateness(rounds, _stride(tuple(rounds))) * size
 
 
 def sliced(op: TensorOp, rows: range) -> TensorOp:

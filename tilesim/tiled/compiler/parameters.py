@@ -89,6 +89,7 @@ class ParameterSets:
         self._row_bytes = row_bytes
         self._places: dict[SetKey, dict[str, tuple[int, int]]] = {}
         self._bytes: dict[SetKey, dict[int, dict[str, Bytes]]] = {}
+        self._ends: dict[SetKey, int] = {}
         self._multiples: dict[SetKey, int] = {}
 
     def keep(self, key: SetKey, tiles: int, part: str, make: Callable[[], NDArray[Any]], multiple: int) -> int:
@@ -99,7 +100,9 @@ class ParameterSets:
         if part not in own:
             own[part] = np.ascontiguousarray(make()).reshape(-1).view(np.uint8)
             places = self._places.setdefault(key, {})
-            places.setdefault(part, (padded(self._end(key), multiple), padded(own[part].size, multiple)))
+            if part not in places:
+                places[part] = padded(self._ends.get(key, 0), multiple), padded(own[part].size, multiple)
+                self._ends[key] = sum(places[part])
             self._multiples[key] = max(multiple, self._multiples.get(key, 1))
             if own[part].size > places[part][1]:
                 raise AssertionError(f"{key}: {own[part].size} bytes of {part} after only {places[part][1]}")
@@ -111,11 +114,11 @@ class ParameterSets:
 
     def size_bytes(self, key: SetKey) -> int:
         """Bytes of the set in a tile that has most of it, up to where another one may begin in the same row."""
-        return padded(self._end(key), self._multiples.get(key, 1))
+        return padded(self._ends.get(key, 0), self._multiples.get(key, 1))
 
     def rows_bytes(self, key: SetKey) -> int:
         """Bytes of the whole rows that it takes alone."""
-        return padded(self._end(key), self._row_bytes)
+        return padded(self._ends.get(key, 0), self._row_bytes)
 
     def place(self, key: SetKey, end: int) -> int:
         """Where the set may begin behind ``end``."""
@@ -135,9 +138,6 @@ class ParameterSets:
     def variants(self, key: SetKey) -> list[tuple[int, Bytes]]:
         """The bytes of a set, with the tiles (a bitmap) in which they are the same."""
         return [(tiles, self._joined(key, parts)) for tiles, parts in self._bytes[key].items()]
-
-    def _end(self, key: SetKey) -> int:
-        return max((start + size for start, size in self._places.get(key, {}).values()), default=0)
 
     def _joined(self, key: SetKey, parts: dict[str, Bytes]) -> Bytes:
         whole = np.zeros(self.size_bytes(key), np.uint8)

@@ -15,7 +15,7 @@ from typing import TypeAlias
 from tilesim.errors import CapacityError
 from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.network.graph import Network
-from tilesim.network.operators import DepthwiseConvolution
+from tilesim.network.operators import Convolution, DepthwiseConvolution, FullyConnected
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.chunks import SetLimit
@@ -23,6 +23,7 @@ from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
 from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.fitting import fitted
+from tilesim.tiled.compiler.lower.convolution import block_weight_bytes
 from tilesim.tiled.compiler.lower.partial_sums import sum_accesses, sum_bytes
 from tilesim.tiled.compiler.mesh_rows import staging_rows_of_edges
 from tilesim.tiled.compiler.parameter_ways import check_ways
@@ -46,37 +47,70 @@ CHUNKS = 8
 is room then for one in use, one on its way and many that stay.
 """
 
+CROWDED = 4
+"""A block of lanes takes much of a tile's wide memory if so many don't fit."""
+
 
 def plan_parameters(
-    networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
+    networks: Sequence[Network],
+    topology: Topology,
+    policy: CachePolicy,
+    wishes: Sequence[Wishes] = (),
+    most_parts: int = CHUNKS,
 ) -> Planned:
     """Lower networks, call by call, and decide where their parameters live: whole layers, all of them in the tiles, if
     that can be; else layers in runs of their outputs. Where some then come from data memory, or have no room, other
     ways are tried, too, and that with the fewest cycles is taken: without weights for several pixels side by side,
-    which take more room, first in depthwise layers, then in all; with sets cut along the inputs, which take less. What
-    fits in no such way is cut over rows and columns alone.
+    which take more room, first in depthwise layers, then in all; with sets cut along the inputs, which take less, but
+    more instructions: of a part in ``most_parts`` of wide memory, or not at all if that is 0. What fits in no such way
+    is cut over rows and columns alone.
     """
     check_ways(policy, topology)
     asked = list(wishes or [DEFAULT] * len(networks))
     plain = [replace(own, default=SPATIAL) if own.mixed else own for own in asked]
     for cut in (asked, plain) if plain != asked else (asked,):
-        if plans := _plans(networks, topology, policy, cut):
+        if plans := _plans(networks, topology, policy, cut, most_parts):
             return min(plans, key=_cycles)[1]
     return _plan(_builders(networks, topology, plain), policy, _whole(topology), side_by_side=False)  # raises why
 
 
 def _plans(
-    networks: Sequence[Network], topology: Topology, policy: CachePolicy, asked: Sequence[Wishes]
+    networks: Sequence[Network], topology: Topology, policy: CachePolicy, asked: Sequence[Wishes], most_parts: int
 ) -> list[tuple[Way, Planned]]:
     """Those that fit: whole blocks of lanes in every way, until nothing comes from data memory; cut along the inputs
     in the fastest of them, with sums of no more than a set; with any sums for networks that have no room otherwise.
+    Nothing is gained by whole blocks where the chip is crowded.
     """
+
+    def fitting(limit: SetLimit) -> list[tuple[Way, Planned]]:
+        return _fitting(_ways(networks, topology, asked), policy, limit)
+
     whole, wide_bytes = _whole(topology), topology.wide_memory.size_bytes
-    plans = _fitting(_ways(networks, topology, asked), policy, whole)
-    if not plans or _streams(plans[-1][1]):
+    cut_first = most_parts and _crowded(networks, topology)
+    plans = [] if cut_first else fitting(whole)
+    if most_parts and (not plans or _streams(plans[-1][1])):
         ways = [min(plans, key=_cycles)[0]] if plans else _ways(networks, topology, asked)
-        plans += _fitting(ways, policy, replace(whole, most_sum_bytes=whole.most_bytes))
-    return plans or _fitting(_ways(networks, topology, asked), policy, replace(whole, most_sum_bytes=wide_bytes))
+        plans += _fitting(ways, policy, SetLimit(wide_bytes // most_parts, wide_bytes // most_parts))
+    plans = plans or (fitting(whole) if cut_first else [])
+    return plans or fitting(replace(whole, most_sum_bytes=wide_bytes))
+
+
+def _crowded(networks: Sequence[Network], topology: Topology) -> bool:
+    """Whether weights take more than there is in all tiles, and a block of lanes of some layer much of one tile: two
+    such blocks, of which one streams while the other is in use, leave little room for what could stay.
+    """
+    tile, wide_bytes = topology.tile, topology.wide_memory.size_bytes
+    layers = [
+        (weights, getattr(node.operator, "groups", 1))
+        for network in networks
+        for node in network.nodes
+        if isinstance(node.operator, Convolution | FullyConnected)
+        if (weights := network.tensors[node.inputs[1]].data) is not None
+    ]
+    if sum(weights.nbytes for weights, _ in layers) <= topology.tiles * wide_bytes:
+        return False
+    most = max(block_weight_bytes(weights.shape, groups, tile) for weights, groups in layers)
+    return most * CROWDED > wide_bytes
 
 
 def _whole(topology: Topology) -> SetLimit:

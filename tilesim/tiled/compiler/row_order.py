@@ -135,13 +135,15 @@ def line_waits(
     """What a tile's tensorop waits for that makes the rows at some places of its block, one after the other: for each
     of them the lines that it reads; for all of them where its outermost loop is another one.
     """
+    if not places:
+        return
     block, window = call.part(builder.placement.maps[call.makes], tile).block_rows, _window(builder, call)
     needs = [window.reads(range(block[place], block[place] + 1)) for place in places]
     for name in dict.fromkeys(call.reads.values()):
-        at = builder.placement.maps[name].arrangement.sides(tile)
-        wanted = {arrival_flag(builder.topology, at[side]) for side in sides_read(builder, name, call, tile)}
         counts: dict[Flag, list[int]] = {}
-        for arrival in builder.lines.get(name, {}).get(tile, ()):
+        arrivals = builder.lines.get(name, {}).get(tile, ())
+        wanted = _flags_read(builder, name, call, tile) if arrivals else ()
+        for arrival in arrivals:
             if arrival.flag in wanted:
                 known = counts.get(arrival.flag, [0] * len(needs))
                 counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
@@ -151,8 +153,14 @@ def line_waits(
             own = [_made(made.order, made.counts, need, made.count, height) for need in needs]
             counts[made.flag] = [max(both) for both in zip(counts.get(made.flag, own), own, strict=True)]
         if not rows_outside(op, len(places)):
-            counts = {flag: [max(by_row)] for flag, by_row in counts.items() if by_row}
+            counts = {flag: [max(by_row)] for flag, by_row in counts.items()}
         yield from _new(builder, tile, counts)
+
+
+def _flags_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> set[Flag]:
+    """The flags that the lines raise which a call reads beyond a tile's own part of a map."""
+    at = builder.placement.maps[name].arrangement.sides(tile)
+    return {arrival_flag(builder.topology, at[side]) for side in sides_read(builder, name, call, tile)}
 
 
 def _made(order: object, counts: tuple[int, ...], need: range, whole: int, height: int) -> int:

@@ -4,7 +4,7 @@ their use.
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -117,13 +117,15 @@ class ParameterStream:
         used = [self.used[other] for other in buffer.replaces if other in self.used]
         counts = np.maximum.reduce([self._nothing, *used]).T.tolist()
         passed_on = [self.passed_on[other] for other in buffer.replaces if other in self.passed_on]
+        waits = {tuple(by_flag): self._waits(by_flag) for by_flag in counts}
         return [
-            (
-                *(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k),
-                *(watcher for of_set in passed_on for watcher in of_set.get(tile, ())),
-            )
+            (*waits[tuple(by_flag)], *(watcher for of_set in passed_on for watcher in of_set.get(tile, ())))
             for tile, by_flag in enumerate(counts)
         ]
+
+    def _waits(self, by_flag: Sequence[int]) -> tuple[Watcher, ...]:
+        """For tensorops, until their flags have counted so far."""
+        return tuple(self.builder.counted(flag, k) for flag, k in zip(TENSOR_FLAGS, by_flag, strict=True) if k)
 
     @property
     def channel(self) -> Channel:

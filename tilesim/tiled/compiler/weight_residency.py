@@ -58,7 +58,7 @@ class Needs:
                 key.chunk,
                 key.title,
                 sets.size_bytes(key),
-                len(sets.variants(key)) > 1,
+                len(sets.alike(key)) > 1,
                 sets.tiles(key),
                 self.issue_cycles.get(key, 0),
             )

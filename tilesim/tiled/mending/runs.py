@@ -15,8 +15,7 @@ from tilesim.errors import RunError
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.soundness import unrunnable
-from tilesim.tiled.rules.tile.hazards import hazards
+from tilesim.tiled.rules.soundness import races, unrunnable
 from tilesim.tiled.run import host_driver
 from tilesim.tiled.run.simulate import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
@@ -61,7 +60,7 @@ def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD, watches_row
         outcome = _run(program, inputs, until, watches_rows)
     except RunError:
         return None
-    return _followed(program, inputs, until, outcome) if program.once(hazards) else outcome
+    return _followed(program, inputs, until, outcome) if races(program) else outcome
 
 
 def _any(random: np.random.Generator, shape: Sequence[int], dtype: str) -> NDArray[Any]:

@@ -14,8 +14,8 @@ from tilesim.tiled.rules.ring.arrivals import arrival_faults, early_resets, late
 from tilesim.tiled.rules.ring.collisions import Collision, explained
 from tilesim.tiled.rules.ring.masters import Masters, prove
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.rules.tile.hazards import hazards
-from tilesim.tiled.rules.tile.regions import overlaps, strays
+from tilesim.tiled.rules.soundness import misplaced, races
+from tilesim.tiled.rules.tile.regions import overlaps
 from tilesim.tiled.rules.untimed.buffers import buffer_faults
 from tilesim.tiled.rules.untimed.deadlock import deadlocks, fence_faults
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
@@ -98,8 +98,8 @@ def proof_of(program: Program, reading: Reading = Reading.MEET) -> Proof:
     if refutations := _refuted("instructions", program.once(faults)):
         return Proof(program, tuple(refutations), reading)
     refutations = [
-        *_refuted("regions", program.once(strays)),
-        *_refuted("hazards", program.once(hazards)),
+        *_refuted("regions", misplaced(program)),
+        *_refuted("hazards", races(program)),
         *_refuted("parameters", overlaps(program)),
     ]
     work = work_queues(program)

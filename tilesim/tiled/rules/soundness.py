@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.effects import effects_of
 from tilesim.tiled.rules.tile.hazards import hazards
 from tilesim.tiled.rules.tile.regions import strays
 
@@ -13,9 +14,24 @@ def unsound(program: Program) -> list[str]:
 
     It is found out once for a program: whoever compiled it, or ran it before, has asked already.
     """
-    return program.once(faults) or [*program.once(strays), *program.once(hazards)]
+    return program.once(faults) or [*misplaced(program), *races(program)]
 
 
 def unrunnable(program: Program) -> list[str]:
     """That of it with which there is no run to observe: everything but accesses in no order."""
-    return program.once(faults) or program.once(strays)
+    return program.once(faults) or misplaced(program)
+
+
+def misplaced(program: Program) -> list[str]:
+    """Operands out of their regions."""
+    return program.once(_of_operands)[0]
+
+
+def races(program: Program) -> list[str]:
+    """Accesses in no order."""
+    return program.once(_of_operands)[1]
+
+
+def _of_operands(program: Program) -> tuple[list[str], list[str]]:
+    sections = effects_of(program)
+    return strays(program, sections), hazards(program, sections)

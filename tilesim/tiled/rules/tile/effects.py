@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import TypeAlias
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
@@ -16,6 +17,12 @@ from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_con
 from tilesim.tiled.rules.tile.footprint import footprints
 from tilesim.tiled.rules.tile.touches import Use
 from tilesim.tiled.topology import Topology
+
+PAGE_BYTES = 4096
+"""Instructions that touch no page both have no byte in common."""
+
+Page: TypeAlias = tuple[str, int, bool]
+"""A part of a memory, by number, and whether it is written."""
 
 
 @dataclass(frozen=True)
@@ -62,9 +69,13 @@ class Effects:
         return tuple(Use(self.op, place, footprint) for place, footprint in operands)
 
     @cached_property
-    def sides(self) -> frozenset[tuple[str, bool]]:
-        """The memories that it touches, and whether it writes there."""
-        return frozenset((use.footprint.memory, use.footprint.writes) for use in self.uses)
+    def pages(self) -> Sequence[Page]:
+        """Those that its operands may touch, and whether it writes there."""
+        touched: dict[Page, None] = {}
+        for use in self.uses:
+            memory, writes, (first, end) = use.footprint.memory, use.footprint.writes, use.footprint.extent
+            touched.update(((memory, page, writes), None) for page in range(first // PAGE_BYTES, -(-end // PAGE_BYTES)))
+        return tuple(touched)
 
     def _wait(self, watcher: Watcher) -> WatchedCounts:
         rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1

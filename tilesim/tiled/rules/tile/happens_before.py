@@ -30,7 +30,7 @@ EXTERNAL = frozenset(ORDINALS.values())
 _RAISED_TO = attrgetter("raised_to")
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, slots=True)
 class TileStep:
     """An instruction of one tile, the ``number``-th: what completes before it starts, and before it completes itself.
 
@@ -56,6 +56,7 @@ class TileStep:
     """What its loops wait for while it works."""
     reached: list[TileStep | None] = field(default_factory=list)
     """For each of its watchers the instruction that raises the flag to the highest count that it waits for."""
+    bit: int = field(init=False)
 
     def __post_init__(self) -> None:
         self.bit = 1 << self.number

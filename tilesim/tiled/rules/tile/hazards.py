@@ -14,7 +14,7 @@ from itertools import product
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.effects import Effects, Section, effects_of
+from tilesim.tiled.rules.tile.effects import Effects, Page, Section, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
 from tilesim.tiled.rules.tile.touches import Use
@@ -23,11 +23,12 @@ from tilesim.tiled.topology import Topology
 Pair = tuple[Use, Use]
 
 
-def hazards(program: Program) -> list[str]:
+def hazards(program: Program, sections: Sequence[Section] = ()) -> list[str]:
     """Every pair of instructions that may touch the same bytes in either order, at least one of them writing, one
-    sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits.
+    sentence a pair; and every wait for a later instruction that has nothing to do with the one that waits. ``sections``
+    are the program's effects, if somebody has them.
     """
-    search = _Search(program.topology, effects_of(program))
+    search = _Search(program.topology, sections or effects_of(program))
     return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
 
 
@@ -101,16 +102,16 @@ class _Search:
 
     def _meetings(self, order: HappensBefore, started: list[TileStep]) -> Iterator[_Met]:
         """Instructions of two engines in no order (the buffer of one keeps them in order), and operands that meet."""
-        touching: dict[tuple[str, bool], int] = defaultdict(int)
+        touching: dict[Page, int] = defaultdict(int)
         for step in started:
             among = 0
-            for memory, writes in step.effects.sides:
-                among |= touching[memory, True] | (touching[memory, False] if writes else 0)
+            for memory, page, writes in step.effects.pages:
+                among |= touching[memory, page, True] | (touching[memory, page, False] if writes else 0)
             for other in order.unordered(step, among & ~order.queues[step.effects.engine]):
                 for uses in self._sharing(other.effects, step.effects):
                     yield _Met(other, step, uses)
-            for side in step.effects.sides:
-                touching[side] |= step.bit
+            for touched in step.effects.pages:
+                touching[touched] |= step.bit
 
     def _sharing(self, one: Effects, other: Effects) -> list[Pair]:
         """Operands of two instructions that touch some byte both, at least one of them writing."""

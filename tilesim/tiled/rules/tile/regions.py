@@ -8,11 +8,12 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from itertools import combinations
+from itertools import chain, combinations
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Program, Region
+from tilesim.tiled.rules.tile.effects import Effects, Section, effects_of
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 
 CACHED = "parameters"
@@ -21,16 +22,19 @@ CACHED = "parameters"
 _ADDRESS = attrgetter("address")
 
 
-def strays(program: Program) -> list[str]:
-    """Every operand that no single region of its memory holds, one sentence each; only memories with regions count."""
+def strays(program: Program, sections: Sequence[Section] = ()) -> list[str]:
+    """Every operand that no single region of its memory holds, one sentence each; only memories with regions count.
+    ``sections`` are the program's effects, if somebody has them.
+    """
     memories: dict[str, list[Region]] = defaultdict(list)
     for region in sorted(program.regions, key=_ADDRESS):
         memories[region.memory].append(region)
     return [
-        _sentence(op, footprint, program.regions)
-        for op in (*program.load, *program.run)
-        for footprint in footprints(op, program.topology)
-        if (regions := memories.get(footprint.memory)) and _strays(footprint, getattr(op, "tiles", 0), regions)
+        _sentence(entry.op, use.footprint, program.regions)
+        for entry in chain(*(sections or effects_of(program)))
+        if isinstance(entry, Effects)
+        for use in entry.uses
+        if (regions := memories.get(use.footprint.memory)) and _strays(use.footprint, entry.op.tiles, regions)
     ]
 
 
