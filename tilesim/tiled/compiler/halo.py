@@ -39,6 +39,7 @@ class Halo:
     step: int
     rows: MeshRows | None = None
     _met: dict[tuple[Traversal, Traversal], bool] = field(default_factory=dict)
+    _known: dict[tuple[object, ...], MeshIn] = field(default_factory=dict)
 
     def write(self) -> None:
         """Append all instructions, each receive directly before its send."""
@@ -53,7 +54,7 @@ class Halo:
             self._columns(self.above_last)
         self.builder.arrived[self.name] = _arrivals(before, early, self._counts())
 
-    @property
+    @cached_property
     def map(self) -> FeatureMap:
         return self.builder.placement.maps[self.name]
 
@@ -61,8 +62,9 @@ class Halo:
         """The side of a tile that looks to ``side`` of its place."""
         return self.map.arrangement.sides(tile)[side]
 
-    def _arrival(self, side: Side) -> Flag:
-        return arrival_flag(self.builder.topology, side)
+    @cached_property
+    def _flags(self) -> dict[Side, Flag]:
+        return {side: arrival_flag(self.builder.topology, side) for side in Side}
 
     @property
     def _lines_apart(self) -> bool:
@@ -78,7 +80,7 @@ class Halo:
         return {
             (tile, flag): self.builder.raised[tile, flag]
             for tile in self.map.held
-            for flag in dict.fromkeys(map(self._arrival, Side))
+            for flag in dict.fromkeys(self._flags.values())
         }
 
     @cached_property
@@ -161,7 +163,7 @@ class Halo:
         """Waits for rows of a band: own ones one by one, others until all have come."""
         made = self.builder.completions[self.name].get(tile)
         if above is not None:
-            yield self.builder.count(tile, self._arrival(self._at(tile, ROWS_FROM[above])))
+            yield self.builder.count(tile, self._flags[self._at(tile, ROWS_FROM[above])])
         elif made is not None and self.rows is not None:
             yield self.builder.counted(made.flag, made.rows(rows))
         elif made is not None:
@@ -172,7 +174,7 @@ class Halo:
     def _passed_on(self, tile: int, side: Side, axis: Axis, place: int, leaving: range) -> Iterator[Watcher]:
         """Waits for what has come from the other neighbour, if some of it is to go on."""
         if clip(leaving, axis.own[place].start, axis.own[place].stop) != leaving:
-            yield self.builder.count(tile, self._arrival(self._at(tile, side)))
+            yield self.builder.count(tile, self._flags[self._at(tile, side)])
 
     def _fill(self, tile: int, side: Side, rows: range, columns: range, by_line: bool = False) -> MeshIn | None:
         if self.builder.placement.banded(self.name) and side not in self._read.get(tile, ()):
@@ -197,18 +199,21 @@ class Halo:
         """Words from the neighbour, or ``fill``; with ``by_line`` each line raises the flag."""
         if not rows or not columns:
             return None
-        target = self._words(tile, rows, columns)
-        if by_line and len(rows) > 1 and len(target.nest.loops) == 1:
+        target, side = self._words(tile, rows, columns), self._at(tile, side)
+        by_line = by_line and len(rows) > 1
+        wait = (*self.builder.free(self.name, tile), *self._not_overwritten(tile, target))
+        key = side, target, fill, wait, by_line
+        if key not in self._known:  # tiles differ little in what they receive
+            self._known[key] = self._receiving(*key)
+        return self._known[key]
+
+    def _receiving(
+        self, side: Side, target: Traversal, fill: int | None, wait: tuple[Watcher, ...], by_line: bool
+    ) -> MeshIn:
+        if by_line and len(target.nest.loops) == 1:
             target = each_row(target)
-        return MeshIn(
-            tiles=0,
-            side=self._at(tile, side),
-            write=target,
-            fill=fill,
-            wait=(*self.builder.free(self.name, tile), *self._not_overwritten(tile, target)),
-            produce=target.nest.loops[by_line and len(rows) > 1 and len(target.nest.loops) > 1].name,
-            layer=self.layer,
-        )
+        produce = target.nest.loops[by_line and len(target.nest.loops) > 1].name
+        return MeshIn(tiles=0, side=side, write=target, fill=fill, wait=wait, produce=produce, layer=self.layer)
 
     def _not_overwritten(self, tile: int, target: Traversal) -> Iterator[Watcher]:
         """Waits for the tile's own part, if its whole wide rows or blocks run on into what is to be written."""

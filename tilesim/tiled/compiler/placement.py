@@ -23,10 +23,17 @@ class MapPlacement:
     maps: dict[str, FeatureMap]
     lifetimes: dict[str, Lifetime]
     _before: dict[str, list[str]] = field(default_factory=dict)
+    _last: dict[str, int] = field(default_factory=dict)
 
     def banded(self, name: str) -> bool:
         """Whether a map is a band of a tensor."""
         return name != place_name(name)
+
+    def last_before(self, name: str) -> int:
+        """The last step in which somebody reads what the map ``name`` overwrites."""
+        if name not in self._last:
+            self._last[name] = max((self.lifetimes[other].last for other in self.predecessors(name)), default=0)
+        return self._last[name]
 
     def predecessors(self, name: str) -> list[str]:
         """Maps whose bytes the map ``name`` overwrites."""

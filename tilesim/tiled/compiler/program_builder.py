@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
@@ -168,13 +168,11 @@ class ProgramBuilder:
 
     def counted(self, flag: Flag, count: int, loop: str | None = None, stride: int = 0) -> Watcher:
         """Waits until ``flag`` has counted to ``count``, whichever way the chip compares."""
-        return Watcher(flag, count - self.topology.tile.strict_compare, loop, stride)
+        return _watcher(flag, count - self.topology.tile.strict_compare, loop, stride)
 
     def free(self, name: str, tile: int) -> tuple[Watcher, ...]:
         """Waits for the last tensorops that use the bytes on which a map will lie."""
-        before = self.placement.predecessors(name)
-        last = max((self.placement.lifetimes[other].last for other in before), default=0)
-        done = self.tensorops[min(last, len(self.tensorops) - 1)]
+        done = self.tensorops[min(self.placement.last_before(name), len(self.tensorops) - 1)]
         return tuple(self.counted(flag, done[tile, flag]) for flag in TENSOR_FLAGS if done[tile, flag])
 
     def note_call(self) -> None:
@@ -287,6 +285,10 @@ class ProgramBuilder:
         for index in self.plan.network.tensors:
             if self.plan.stored(index) is tensor:
                 self.pieces += [_piece(index, tensor, tile, part, after[tile]) for tile, part in parts]
+
+
+_watcher = lru_cache(maxsize=1 << 12)(Watcher)
+"""Tiles wait for much the same."""
 
 
 def _piece(index: int, tensor: Tensor, tile: int, part: MapPart, after: str) -> TensorPiece:
