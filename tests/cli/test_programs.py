@@ -10,11 +10,13 @@ from tilesim.cli.programs import SMALLEST_FIRST
 from tilesim.tiled.topology import Topology
 
 
-def test_all_chips_of_tiles_are_tried_and_the_smallest_first() -> None:
-    """One whose parameters are the host's comes last; the other such chip has room for no more."""
+def test_all_chips_of_up_to_64_tiles_are_tried_and_the_smallest_first() -> None:
+    """One whose parameters are the host's comes last; the other such chip has room for no more. Larger ones must be
+    asked for: it takes seconds to find that they have no room.
+    """
     shipped = [chip for chip in map(api.load_topology, api.list_topologies()) if isinstance(chip, Topology)]
     by_size = sorted(shipped, key=lambda chip: (chip.host.sends_parameters, chip.tiles * chip.macs_per_cycle))
-    assert tuple(chip.name for chip in by_size if chip.name != "coral-pcie") == SMALLEST_FIRST
+    assert tuple(chip.name for chip in by_size if chip.tiles <= 64 and chip.name != "coral-pcie") == SMALLEST_FIRST
 
 
 @pytest.mark.parametrize(("words", "chip"), [(("pocket",), "pocket-2x1"), (("digits", "example-conv"), "edge-1x1")])

@@ -21,8 +21,8 @@ SMALLEST_FIRST = (
     "pocket-2x1", "ring-8", "edge-1x1", "edge-1x2", "edge-2x2", "edge-2x4", "fig2-5x2", "edge-4x4", "edge-8x8",
     "coral-usb",
 )  # fmt: skip
-"""The chips of tiles that come with tilesim, by the MACs that they do in a cycle; last the one whose parameters may
-stay with the host, for networks that no other has room for.
+"""The chips of up to 64 tiles that come with tilesim, by the MACs that they do in a cycle; last the one whose
+parameters may stay with the host, for networks that no other has room for.
 """
 
 NO_BATCHES = BatchOptions()
