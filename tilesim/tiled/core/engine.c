@@ -35,12 +35,11 @@ static int passes_waits(Core *core, Tile *tile, Engine *engine) {
 /* `done` iterations are through: the flag rises if that completes the loop. */
 static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
     const Columns *op = OP(engine);
-    if (op->rise_period) {
-        if (done % op->rise_period == 0) raise_flag(tile, op->flag, 1);
-    } else if (engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done) {
-        engine->rise++;
-        raise_flag(tile, op->flag, 1);
-    }
+    int listed = engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done;
+    if (!listed && (!op->rise_period || done % op->rise_period)) return;
+    engine->rise += listed;
+    raise_flag(tile, op->flag, 1);
+    if (done < op->rounds) log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, ROSE, done);
 }
 
 static void next_group(Core *core, Engine *engine) {
@@ -102,7 +101,7 @@ static void prepare(Core *core, Tile *tile, Engine *engine) {
     }
     if (passes_waits(core, tile, engine)) {
         begin(core, tile, engine);
-        log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, 0, 0);
+        log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, BEGAN, 0);
     } else
         engine->kind = FLAG;
 }
@@ -414,7 +413,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
         tile->tensor_end = core->cycle + 1;
         spend(tile, NULL, core->cycle + 1);
     }
-    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, 1, 0);
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, RETIRED, 0);
     engine->op = -1;
     engine->begun = 0;
     if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);

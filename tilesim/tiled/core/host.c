@@ -40,7 +40,7 @@ static void begin_infeed(Core *core) {
         thread->row = 0;
     }
     if (thread->transfers_done == op->transfers) {
-        log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, 1, 0);
+        log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, RETIRED, 0);
         thread->state = RESTS;
         thread->op = -1;
         core->stirred = 1;
@@ -106,7 +106,7 @@ static void next_row_of_outfeed(Core *core) {
         return;
     }
     core->through++;
-    log_row(&core->events, core->cycle, -1, thread->op, OUTFEED_UNIT, 1, 0);
+    log_row(&core->events, core->cycle, -1, thread->op, OUTFEED_UNIT, RETIRED, 0);
     thread->state = RESTS;
     thread->op = -1;
 }
@@ -170,7 +170,7 @@ static i32 live_classifier(Core *core) {
         case TURNS:
             if (core->cycle < thread->until) return BUSY;
             new_transfer(core, thread, 0, op->reply_rows, 1, core->chip.tiles);
-            log_row(&core->events, core->cycle, -1, thread->op, CLASSIFIER_UNIT, 1, thread->transfer);
+            log_row(&core->events, core->cycle, -1, thread->op, CLASSIFIER_UNIT, RETIRED, thread->transfer);
             thread->state = REPLIES;
             break;
         case REPLIES:
