@@ -16,7 +16,7 @@ from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError, RunError, refuse
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
-from tilesim.machines.options import RunOptions, Say
+from tilesim.machines.options import Say
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
@@ -175,7 +175,7 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
 
 def engine_words(run: Run, asked: str) -> list[str]:
     """Who ran it, if that was ``asked`` for or is not SimPy."""
-    named = [f"engine: {run.engine}"] if asked or run.engine != RunOptions.engine else []
+    named = [f"engine: {run.engine}"] if asked or run.engine != "simpy" else []
     return [*filter(None, [run.note]), *named]
 
 
