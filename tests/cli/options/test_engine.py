@@ -30,6 +30,16 @@ def test_a_warning_is_one_line(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch
     assert [line for line in lines if "ngine" in line] == [said, "engine: simpy"]
 
 
+@COMPILED
+def test_it_is_said_without_being_asked_if_it_is_not_simpy(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    words = ("run", "pocket", "-t", "edge-2x2")
+    assert tilesim(*words).stdout.splitlines()[0] == "engine: compiled"
+    assert "engine" not in tilesim(*words, "--quiet").stdout
+    assert tilesim(*words, "--json").stderr == ""
+    assert "engine" not in tilesim(*words, "-t", "edge-1x1").stdout
+
+
 def test_a_wrong_engine_is_an_error(tilesim: Tilesim) -> None:
     result = tilesim("run", "pocket", "-t", "edge-2x2", "--engine", "compield")
     assert result.exit_code == 2
