@@ -1,5 +1,5 @@
-/* A tensor control whose tile does nothing else, and of which nobody sees anything for some time: it is left alone until
-   then, or until something comes in, and catches up, groups of like cycles at a time. */
+/* A tensor control whose tile does nothing else, and of which nobody hears for some time: it is left alone until then,
+   or until something comes in, and catches up, groups of like cycles at a time. */
 
 static void free_ports(const Core *core, Tile *tile) {
     tile->wide_left = (i32)core->chip.wide_ports;
@@ -22,8 +22,7 @@ static i64 repeat(const Core *core, Engine *engine, i64 most) {
 
 static void catch_up(Core *core, Tile *tile, i64 until) {
     Engine *engine = &tile->engines[TENSOR];
-    i64 now = core->cycle;
-    i32 stirred = core->stirred;
+    i64 now = core->cycle, stirred = core->stirred;
     unmark(core->ahead, tile->index);
     for (core->cycle = tile->left_at; core->cycle < until; core->cycle++) {
         free_ports(core, tile);
@@ -33,10 +32,10 @@ static void catch_up(Core *core, Tile *tile, i64 until) {
         core->cycle += repeat(core, engine, until - core->cycle - 1);
     }
     core->cycle = now;
-    core->stirred = stirred;
+    core->stirred = (i32)stirred;
 }
 
-/* What groups from `first` up to `end` take of a column of their runs, at least; `run` is one not behind the first's. */
+/* What groups from `first` up to `end` take of a column of their runs, at least; `run` is not behind the first's. */
 static i64 taken(const Core *core, const Columns *op, i64 run, i64 first, i64 end, int column) {
     i64 cycles = 0;
     for (i64 left = FEW_RUNS; first < end && left--; run++) {

@@ -17,7 +17,8 @@ static int look_at_fence(Core *core, i64 place) {
 }
 
 static Fifo *buffer_of(Core *core, i64 place, i64 op) {
-    return place == core->chip.tiles ? &core->classifier.buffer : &core->tiles[place].engines[core->ops[op].engine].buffer;
+    if (place == core->chip.tiles) return &core->classifier.buffer;
+    return &core->tiles[place].engines[core->ops[op].engine].buffer;
 }
 
 static int is_buffered(const Columns *op) { return op->kind == WORK_OP || op->kind == CLASSIFY_OP; }

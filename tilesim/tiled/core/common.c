@@ -94,8 +94,8 @@ static int fifo_take(Core *core, Fifo *fifo) {
     if (fifo->freed_in < core->cycle) {
         fifo->used -= fifo->freed;
         fifo->freed = 0;
-        fifo->freed_in = core->cycle;
     }
+    fifo->freed_in = core->cycle;
     fifo->freed++;
     core->stirred = 1;
     int item = fifo->item[fifo->head];
@@ -115,8 +115,8 @@ static int met(const Core *core, const Tile *tile, i64 flag, i64 expected) {
     return core->chip.strict_compare ? tile->flags[flag] > expected : tile->flags[flag] >= expected;
 }
 
-static void raise_flag(Tile *tile, i64 flag, i64 increment) {
-    tile->rises[flag] += increment;
+static void raise_flag(Tile *tile, i64 flag) {
+    tile->rises[flag]++;
     tile->changed = 1;
 }
 

@@ -242,7 +242,8 @@ void core_free(Core *core) {
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
     i64 spent = core->chip.tiles * core->chip.layers * CAUSES, of_transfer = sizeof(Transfer) / sizeof(i64);
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
-                        {core->arrivals, core->chip.outputs, 0}, {(i64 *)core->transfers, core->transfer_count * of_transfer, 0}};
+                        {core->arrivals, core->chip.outputs, 0},
+                        {(i64 *)core->transfers, core->transfer_count * of_transfer, 0}};
     *numbers = read[what].data;
     return read[what].count;
 }

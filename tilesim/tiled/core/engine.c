@@ -42,7 +42,7 @@ static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
     int listed = engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done;
     if (!listed && (!op->rise_period || done % op->rise_period)) return;
     engine->rise += listed;
-    raise_flag(tile, op->flag, 1);
+    raise_flag(tile, op->flag);
     if (done < op->rounds) log_event(core, tile, engine, ROSE, done);
 }
 
@@ -399,8 +399,9 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
         commit_tensor(core, tile, engine);
     else {
         i32 kind = engine->begun ? ROLES[engine->number].advance(core, tile, engine) : engine->kind;
-        if (engine->begun && (kind == BUSY || kind == PORT)) core->stirred = tile->stirred = 1;
-        if (kind == FLAG) tile->held |= 1 << engine->number;
+        int asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued); /* for a port, at least */
+        if (asks) core->stirred = tile->stirred = 1;
+        if (kind == FLAG && !asks) tile->held |= 1 << engine->number;
         note(engine->account, core->cycle, kind);
     }
     if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);

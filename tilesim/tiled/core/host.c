@@ -43,10 +43,8 @@ static void new_transfer(Core *core, Thread *thread, i64 shift, i64 rows, i64 de
 static void begin_infeed(Core *core) {
     Thread *thread = &core->infeed;
     const Columns *op = &core->ops[thread->op];
-    if (thread->row == op->rounds) {
-        thread->transfers_done++;
-        thread->row = 0;
-    }
+    thread->transfers_done += thread->row == op->rounds;
+    if (thread->row == op->rounds) thread->row = 0;
     if (thread->transfers_done == op->transfers) {
         log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, RETIRED, 0);
         thread->state = RESTS;

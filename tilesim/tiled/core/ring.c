@@ -59,7 +59,7 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
 static void hear_tail(Core *core, i64 node) {
     core->passing += node == 0;
     if (node == 0 || node > core->chip.tiles) return;
-    raise_flag(&core->tiles[node - 1], FLAG_ORDINAL, 1);
+    raise_flag(&core->tiles[node - 1], FLAG_ORDINAL);
     mark(core->poked, node - 1);
 }
 
@@ -139,8 +139,8 @@ static void judge_passages(Core *core) {
     for (i64 k = 0; k < core->passage_count; k++) {
         const Passage *passage = &core->passages[k];
         i64 open = passage->stop->open;
-        int over = open < 0 || open == passage->transfer || (core->transfers[open].sent && !core->transfers[open].afloat);
-        if (!over) core->collided = 1;
+        const Transfer *other = &core->transfers[open < 0 ? 0 : open];
+        if (open >= 0 && open != passage->transfer && !(other->sent && !other->afloat)) core->collided = 1;
         passage->stop->open = passage->tail ? -1 : passage->transfer;
     }
     core->passage_count = 0;
