@@ -51,7 +51,7 @@ def events(*rows: tuple[int, int, int, int, int]) -> Any:
 
 def cut(log: Any, made: Made, needs: Any = no_needs) -> list[tuple[int, int]]:
     found = pieces(in_order(log), cast(Meetings, made), needs)
-    return [(piece.place, piece.end) for piece in found]
+    return [(place, end) for place, _, end in found.tolist()]
 
 
 def overlapping(first: int) -> Any:
@@ -132,8 +132,8 @@ def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
 def carried(found: Sequence[Piece], made: Made, needs: Any = no_needs) -> list[tuple[int, list[int], int, int]]:
     done: list[tuple[int, list[int], int, int]] = []
     Order(
-        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end))
-    ).follow(found)
+        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end)), (3, 2)
+    ).follow(np.array(found))
     return done
 
 

@@ -57,6 +57,11 @@ class Effects:
         op = self._ops[place]
         self._verbs[type(op)](op, place, tiles, first, end)
 
+    def takes(self, place: int) -> bool:
+        """Whether the instruction at ``place`` takes what others send."""
+        op = self._ops[place]
+        return isinstance(op, RingConsume) or (isinstance(op, MeshIn) and op.fill is None)
+
     def needs(self, piece: Piece) -> Sequence[Need]:
         """What must have been sent for a piece."""
         op = self._ops[piece.place]
