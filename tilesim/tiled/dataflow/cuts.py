@@ -15,6 +15,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -39,15 +40,11 @@ class Piece(NamedTuple):
     end: int
 
 
-class Need(NamedTuple):
-    """Iterations of the instruction at ``place`` up to ``end`` on a tile, of which a piece takes what they send."""
-
-    place: int
-    tile: int
-    end: int
-
-
-Needs: TypeAlias = Callable[[Piece], Sequence[Need]]
+Needs: TypeAlias = Callable[[int, Numbers, int], Numbers]
+"""What must have been sent for iterations of an instruction up to some end: for each of some tiles an instruction, its
+tile, and up to which iteration.
+"""
+NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
 
 
 @dataclass(frozen=True)
@@ -118,9 +115,9 @@ def in_order(events: Numbers) -> Numbers:
     return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
 
 
-def pieces(events: Numbers, meetings: Meetings, needs: Needs, takes: Callable[[int], bool] = lambda _: True) -> Numbers:
+def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> Numbers:
     """What happens in a section, in order, cut where it must be: pieces, one a row. ``events`` are :func:`in_order`,
-    ``needs`` says what a piece takes of what others send, ``takes`` which instructions take something at all.
+    ``needs`` says what they take of what others send.
     """
     [retirements] = np.nonzero(events[:, 4] == RETIRED)
     places = np.unique(events[retirements, 2])
@@ -128,8 +125,7 @@ def pieces(events: Numbers, meetings: Meetings, needs: Needs, takes: Callable[[i
     rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
     whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
     cutter = _Cutter(Stays(events), meetings, needs)
-    taking = np.isin(whole[:, 0], [place for place in places.tolist() if takes(place)])
-    cutter.cut(zip(retirements[taking].tolist(), map(Piece._make, whole[taking].tolist()), strict=True))
+    cutter.cut(places.tolist())
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
     cut = np.array([piece for _, piece in cutter.found], np.int64).reshape(-1, 3)
     return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
@@ -145,12 +141,12 @@ class _Cutter:
         self._cut_off: set[Piece] = set()
         self._now = 0
 
-    def cut(self, taking: Iterator[tuple[int, Piece]]) -> None:
-        """Cut what is under way whenever somebody retires who meets it, or who takes some of it (``taking``)."""
+    def cut(self, places: Sequence[int]) -> None:
+        """Cut what is under way whenever one of some instructions retires that meets it, or takes some of it."""
         met: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for number, tile, place, other in self._clashing().tolist():
             met[number].append((tile, place, other))
-        asked = {number: piece for number, piece in taking if self._is_early(number, piece)}
+        asked = dict(chain.from_iterable(map(self._early, places)))
         for number in sorted({*met, *asked}):
             self._now = number
             for tile, place, other in met[number]:
@@ -169,19 +165,23 @@ class _Cutter:
         clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
         return found[np.array(clashes, bool)[pairs]] if len(found) else found
 
-    def _is_early(self, number: int, piece: Piece) -> bool:
-        """Whether somebody is still at work of whose doing it takes some."""
-        retired = self._stays.retired
-        return any(
-            need.place < len(retired) and retired[need.place, need.tile] > number for need in self._needs(piece)
-        )
+    def _early(self, place: int) -> Iterator[tuple[int, Piece]]:
+        """When an instruction retires, on tiles where somebody is still at work of whose doing it takes some."""
+        tiles, end = np.flatnonzero(self._stays.retired[place] < NOT_YET), self._meetings.traits(place).rounds
+        own, sender, its_tile, _ = self._needs(place, tiles, end).T
+        known = sender < len(self._stays.retired)
+        own, sender, its_tile = own[known], sender[known], its_tile[known]
+        numbers = self._stays.retired[place, own]
+        early = self._stays.retired[sender, its_tile] > numbers
+        for number, tile in zip(numbers[early].tolist(), own[early].tolist(), strict=True):
+            yield number, Piece(place, tile, end)
 
     def _ask(self, piece: Piece, number: float) -> None:
         """Cut what is under way of what a piece takes of others."""
-        for need in self._needs(piece):
-            stay = self._stays.stay(need.tile, need.place) if need.place < len(self._stays.began) else Stay(0, -1)
+        for _, place, tile, end in self._needs(piece.place, np.array([piece.tile]), piece.end).tolist():
+            stay = self._stays.stay(tile, place) if place < len(self._stays.began) else Stay(0, -1)
             if 0 <= stay.began <= self._now and stay.retired >= number:
-                self._cut_at(number - HALF, Piece(need.place, need.tile, need.end), stay.began)
+                self._cut_at(number - HALF, Piece(place, tile, end), stay.began)
 
     def _cut_at(self, number: float, piece: Piece, began: int) -> None:
         """Iterations of an instruction that began then are through at that place in the log."""

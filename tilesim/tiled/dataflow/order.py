@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.core.timing import Numbers
-from tilesim.tiled.dataflow.cuts import NOT_YET, Needs, Piece
+from tilesim.tiled.dataflow.cuts import NOT_YET, Needs
 from tilesim.tiled.dataflow.meetings import Meetings
 
 Tiles: TypeAlias = NDArray[np.bool_]
@@ -132,9 +132,7 @@ class Order:
     def _lacks(self, effect: Effect) -> Tiles:
         """Which of the effect's needs are not met: tile, instruction, its tile, and up to which iteration."""
         if effect.needs is None:
-            tiles = np.flatnonzero(effect.there).tolist()
-            needs = [(tile, *need) for tile in tiles for need in self._needs(Piece(effect.place, tile, effect.end))]
-            effect.needs = np.array(needs, np.int64).reshape(-1, 4)
+            effect.needs = self._needs(effect.place, np.flatnonzero(effect.there), effect.end)
         own, place, tile, end = effect.needs.T
         return effect.there[own] & (self._done[place, tile] < end)
 
