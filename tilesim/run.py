@@ -70,6 +70,10 @@ class Run:
     """What every unit did when, if it was recorded."""
     signals: Signals | None = None
     """What flags, queues, buses and units held in each cycle of a window, if that was logged."""
+    engine: str = "simpy"
+    """Who ran it: ``simpy`` or ``compiled``, which makes no difference to all else."""
+    note: str = ""
+    """What there is to say of that, if it is not what was asked for."""
 
     def __repr__(self) -> str:
         return f"<Run of {run_words(self.statistics, self.trace)}>"

@@ -56,6 +56,17 @@ def test_simulate(benchmark: BenchmarkFixture, models: Path, name: str, trace: b
     assert (run.trace is not None) == trace
 
 
+@pytest.mark.parametrize("engine", ["simpy", "compiled"])
+@pytest.mark.parametrize("name", [SMALL[0], BIG])
+def test_both_engines(benchmark: BenchmarkFixture, models: Path, name: str, engine: str) -> None:
+    if benchmark.disabled and name == BIG:
+        pytest.skip("it takes long, and is right in other tests; --benchmark-enable measures it")
+    program, io = compiled(models / name / "model.tflite"), np.load(models / name / "io.npz")
+    run = measured(benchmark, f"{name} by engine", lambda: tilesim.simulate(program, [io["s0_in0"]], engine=engine))
+    np.testing.assert_array_equal(run.outputs[0], io["s0_out0_ref"])
+    assert run.engine == engine or run.note
+
+
 def test_the_command_line(benchmark: BenchmarkFixture, models: Path) -> None:
     command = [
         sys.executable,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from itertools import chain, islice
 from pathlib import Path
@@ -10,7 +11,7 @@ from typing import Any
 from tilesim.api.arguments import Inputs, checked, listed
 from tilesim.errors import InputError, refuse
 from tilesim.machines.host import random_inputs
-from tilesim.machines.machine import Check, Proves, RunsInTurn, SecondModel, Suggestion, meaningless
+from tilesim.machines.machine import AnyMachine, Check, Proves, RunsInTurn, SecondModel, Suggestion, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
 from tilesim.machines.verify import Verdict
@@ -19,6 +20,9 @@ from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
 from tilesim.sim.trace.packets import PacketSeen
 from tilesim.sim.trace.recorder import Recording
+
+ENGINE_VARIABLE = "TILESIM_ENGINE"
+"""Says which engine runs programs, where the caller does not."""
 
 
 @checked
@@ -35,6 +39,7 @@ def simulate(
     instant: str | Sequence[str] = (),
     signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
+    engine: str = "",
 ) -> Run:
     """Run one inference of a program on its chip, or as many as the program is for.
 
@@ -62,6 +67,9 @@ def simulate(
             It ends with the run, or when it has 8,388,608 values, cycles x signals; ``run.signals.window`` says where.
         on_packet: hears of every packet at every stop of the ring, in the order in time: cycle, node, master, transfer,
             and whether it is the transfer's last. Such runs take longer.
+        engine: who runs it: ``simpy``, whose units define what a run is; ``compiled``, which makes the same of tiled
+            machines' programs sooner, and refuses what it does not cover; or ``auto``, the compiled one where it covers
+            the run and pays. If not given, what ``TILESIM_ENGINE`` says, or ``auto``. ``run.engine`` says who did.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -78,6 +86,7 @@ def simulate(
         signals=signals,
         on_start=on_start or unwatched,
         on_packet=on_packet,
+        engine=_engine(engine, machine),
     )
     refuse(meaningless(machine, program.topology, options))
     return machine.simulate(program, arrays, options)
@@ -97,6 +106,7 @@ def simulate_requests(
     instant: str | Sequence[str] = (),
     signals: range | None = None,
     on_packet: Callable[[PacketSeen], None] | None = None,
+    engine: str = "",
 ) -> Run:
     """Run inferences of programs, one after the other, on the one chip that they share.
 
@@ -104,8 +114,8 @@ def simulate_requests(
         programs: what to run; those that :func:`compile_networks` made together keep each other's parameters.
         inputs: for each inference what :func:`simulate` takes; if not given, random arrays for each of the ``order``.
         order: for each inference the number of its program; if not given, they take turns.
-        trace, rules, holds, on_start, masters, seed, instant, signals, on_packet: as in :func:`simulate`; labels begin
-            with ``request2.``, that of inference 2.
+        trace, rules, holds, on_start, masters, seed, instant, signals, on_packet, engine: as in :func:`simulate`;
+            labels begin with ``request2.``, that of inference 2.
 
     The run's outputs are those of all inferences, one after the other; ``run.statistics["requests"]`` says whose are
     which.
@@ -128,6 +138,7 @@ def simulate_requests(
         signals=signals,
         on_start=on_start or unwatched,
         on_packet=on_packet,
+        engine=_engine(engine, machine),
     )
     refuse(meaningless(machine, programs[0].topology, options))
     tensors = [programs[number].inputs_of_inference for number in turns]
@@ -147,6 +158,16 @@ def link(programs: Sequence[Program], order: Sequence[int]) -> Program:
     """
     program: Program = _in_turn(programs).link(programs, order)
     return program
+
+
+def _engine(given: str, machine: AnyMachine) -> str:
+    """Who is to run a program: as the caller says, else the environment. Only some machines have a choice."""
+    said = os.environ.get(ENGINE_VARIABLE, "")
+    if not given and said:
+        refuse(f"{ENGINE_VARIABLE}: {fault}" for fault in RunOptions(engine=said).faults())
+    word = given or said or RunOptions.engine
+    leaves_open = word in ("auto", "simpy") or not given
+    return RunOptions.engine if leaves_open and not machine.has_compiled_engine else word
 
 
 def _labels(instant: str | Sequence[str]) -> tuple[str, ...]:

@@ -41,7 +41,7 @@ def simulated(
     recording, energy, energies = options.recording(), run.statistics.get("energy"), options.energies()
     if recording and recording.window is not None and recording.window.start >= run.cycles:
         notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
-    notes += cut(run, options.log_window())
+    notes += [*cut(run, options.log_window()), *filter(None, [run.note])]
     if energies is not None and energy is not None:
         run = replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
     return program, run, [] if quiet else notes
@@ -70,6 +70,7 @@ def simulated_once(
             instant=options.instant or (),
             signals=options.log_window(),
             on_packet=on_packet,
+            engine=options.engine,
         )
 
 
@@ -111,6 +112,7 @@ def simulated_in_turn(
                 instant=options.instant or (),
                 signals=options.log_window(),
                 on_packet=on_packet,
+                engine=options.engine,
             )
     return linked, run
 
@@ -169,6 +171,11 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
         raise ArrayError(f"{inputs or model}: {fault}" for fault in error.faults) from None
     except ProgramError as error:
         raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
+
+
+def engine_words(run: Run, asked: str) -> list[str]:
+    """Who ran it, if that was ``asked`` for or is not SimPy."""
+    return [f"engine: {run.engine}"] if asked or run.engine != "simpy" else []
 
 
 def trace_words(run: Run) -> list[str]:

@@ -55,6 +55,8 @@ class Machine(ABC, Generic[T, P]):
     """Keys of its topologies, dotted, on which no program depends, nor what a program knows of itself ``once``; one
     that was chosen by what runs take, or by how fast weights come, may depend on all.
     """
+    has_compiled_engine: ClassVar[bool] = False
+    """Whether programs can be run by another engine than SimPy."""
     schema: type[T]
     """What its topologies are."""
 

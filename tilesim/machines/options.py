@@ -26,6 +26,10 @@ MASTERS = ("single", "disjoint", "meet")
 """What two masters of a ring must not do: be under way at once, be so past a node in common, or meet."""
 
 
+ENGINES = ("auto", "compiled", "simpy")
+"""Who runs a program: the compiled engine of a machine that has one, its units on SimPy, or whoever is sooner."""
+
+
 def silent(_what: str) -> None:
     """Nobody listens."""
 
@@ -49,13 +53,14 @@ class RunOptions:
     ``holds`` delays the issue of instructions: cycles, counted from the start of a section, before which an instruction
     must not begin, by label, or by label, ``@`` and tile. ``instant``: labels of transfers that take no time, or
     patterns of such. ``signals``: the cycles of the run for the state log. ``on_packet`` hears of every packet at every
-    stop of a ring.
+    stop of a ring. ``engine``: who runs it.
     """
 
     keep_tensors: bool = False
     recording: Recording | None = None
     rules: str = "strict"
     masters: str = "meet"
+    engine: str = "auto"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
     instant: tuple[str, ...] = ()
     signals: range | None = None
@@ -68,5 +73,7 @@ class RunOptions:
             yield f"rules {unknown(self.rules, RULES)}"
         if self.masters not in MASTERS:
             yield f"masters {unknown(self.masters, MASTERS)}"
+        if self.engine not in ENGINES:
+            yield f"engine {unknown(self.engine, ENGINES)}"
         if self.signals is not None and not (is_window(self.signals) and self.signals.start >= 0):
             yield f"signals must be a range of cycles, such as range(1000, 2000), not {self.signals!r}"

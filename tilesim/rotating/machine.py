@@ -48,6 +48,7 @@ class Rotating(
         "batches": "a rotating machine takes one inference at a time",
         "instant": "a rotating machine's transfers share the ports of its RAMs with the array",
         "on_packet": "packets are on a ring bus, and a rotating machine has none",
+        "engine": "a rotating machine has no compiled engine",
         "masters": "those are of a ring bus, and a rotating machine has none",
     }
     run_time_keys = RUN_TIME_KEYS

@@ -50,6 +50,7 @@ class Systolic(
         "cache": "a systolic machine keeps parameters in weight memory",
         "on_packet": "packets are on a ring, and a systolic machine has none",
         "masters": "those are of a ring, and a systolic machine has none",
+        "engine": "a systolic machine has no compiled engine",
     }
     run_time_keys = RUN_TIME_KEYS
     schema = Topology

@@ -67,6 +67,7 @@ class Tiled(
     example = "edge-4x4"
     refuses: ClassVar[Mapping[str, str]] = {"batches": "tiles run one inference after the other"}
     run_time_keys = RUN_TIME_KEYS
+    has_compiled_engine = True
     schema = Topology
     link = staticmethod(link_programs)
     description = DESCRIPTION

@@ -35,7 +35,7 @@ VALUES = {
     "--signals": (":9",),
     "--rules": ("observe",), "--masters": ("single",), "--hold": ("a=1",), "--instant": ("a",),
     "--energy": ("e.yaml",), "--out": ("out",),
-    "--ring-trace": ("packets.csv",),
+    "--ring-trace": ("packets.csv",), "--engine": ("compiled",),
 }  # fmt: skip
 
 

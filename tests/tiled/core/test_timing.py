@@ -17,6 +17,7 @@ from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.verify import COLLIDED, ENDED, event_result
 from tilesim.tiled.core.build import NoCompiler, library
 from tilesim.tiled.core.timing import timed
+from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
@@ -116,6 +117,25 @@ def test_each_beginning_has_its_retirement() -> None:
     assert Counter(map(tuple, begun[:, 1:3].tolist())) == Counter(map(tuple, over[:, 1:3].tolist()))
     began = {tuple(row[1:3]): row[0] for row in begun.tolist()}
     assert all(row[0] >= began[tuple(row[1:3])] for row in over.tolist())
+
+
+def test_rises_come_in_order_between_beginning_and_retirement() -> None:
+    log = timed(compiled("pocket", "edge-2x2")).run
+    assert log is not None
+    done: dict[tuple[int, int], int] = {}
+    rises = 0
+    for cycle, tile, op, _, what, iterations in log.events[log.events[:, 1] >= 0].tolist():
+        assert cycle >= 0
+        if EVENTS[what] == "rose":
+            rises += 1
+            assert iterations > done[tile, op]
+            done[tile, op] = iterations
+        elif EVENTS[what] == "began":
+            done[tile, op] = 0
+        else:
+            del done[tile, op]
+    assert rises
+    assert not done
 
 
 def tally(numbers: range) -> Counter[str]:

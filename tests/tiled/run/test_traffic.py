@@ -32,7 +32,8 @@ from tilesim.tiled.isa.model.instructions import (
     TileFence,
 )
 from tilesim.tiled.isa.model.program import Layer, Program
-from tilesim.tiled.run.statistics import buses_of, tallies
+from tilesim.tiled.run.measured import buses_of, measured
+from tilesim.tiled.run.statistics import tallies
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.memory import Bytes, Memory, Port
 from tilesim.tiled.topology import Topology
@@ -73,7 +74,7 @@ def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_ro
     """What a unit counts of ``ops``, run on a chip of one tile if no other is given; ``acted`` before has no part."""
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
-    found = tallies(Program("test", bench.chip.topology, (), ops), bench.chip, buses_of(bench.chip))
+    found = tallies(Program("test", bench.chip.topology, (), ops), measured(bench.chip))
     return {tally.action: tally.count for tally in found if tally.track == f"chip.{track}"}
 
 

@@ -13,7 +13,7 @@ from tilesim.machines.statistics import total
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Broadcast, MeshIn, TileFence
-from tilesim.tiled.run.statistics import buses_of
+from tilesim.tiled.run.measured import buses_of
 
 FILL = MeshIn(tiles=1, side=Side.NORTH, write=line(0, 10, 4), fill=0, label="fill")
 """6 words on the bus, 11 cycles of work."""

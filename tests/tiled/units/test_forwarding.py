@@ -15,7 +15,7 @@ from tilesim.machines.statistics import total
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, RingConsume, RingProduce
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.run.statistics import buses_of
+from tilesim.tiled.run.measured import buses_of
 from tilesim.tiled.units.ring.ring import Packet
 
 ROW, TILES = 256, 2

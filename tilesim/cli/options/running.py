@@ -56,6 +56,14 @@ HoldOption = Annotated[
         "run. May be given several times.",
     ),
 ]
+EngineOption = Annotated[
+    str,
+    word_option(
+        "auto|compiled|simpy",
+        "Who runs a tiled machine's program: its units, on SimPy; the compiled engine, which makes the same of it "
+        "sooner, and refuses what it does not cover; or auto, whichever is sooner. TILESIM_ENGINE is for all commands.",
+    ),
+]
 ARRAYS = (".npz", ".npy")
 """How a file of inputs may end."""
 END = 1 << 62
@@ -101,6 +109,7 @@ class RunningOptions(Options):
     ] = None
     rules: RulesOption = "strict"
     masters: MastersOption = "meet"
+    engine: EngineOption = ""
     hold: HoldOption = None
     instant: Annotated[
         list[str] | None,
@@ -138,7 +147,8 @@ class RunningOptions(Options):
         yield from faults_of(
             self.recording, self.log_window, self.energies, self.holds, lambda: must_hold_arrays(self.inputs)
         )
-        yield from (f"--{fault}" for fault in RunOptions(rules=self.rules, masters=self.masters).faults())
+        words = RunOptions(rules=self.rules, masters=self.masters, engine=self.engine or RunOptions.engine)
+        yield from (f"--{fault}" for fault in words.faults())
 
     def recording(self) -> Recording | None:
         """What is to be recorded, if anything; a window or tracks ask for it as well."""

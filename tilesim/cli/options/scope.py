@@ -26,7 +26,7 @@ CACHED = ("--no-cache", "--priority", "--layer-priority", "--parameters-over")
 BATCHED = ("--batch-schedule", "--weight-reuse", "--power-of-two", "--fit")
 RUN = (
     "--inferences", "--trace", "--trace-window", "--trace-tracks", "--signals", "--rules", "--masters", "--energy",
-    "--out",
+    "--engine", "--out",
 )  # fmt: skip
 
 APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {

@@ -42,7 +42,7 @@ class Places:
 
 
 class Memory:
-    """``size_bytes`` of storage for each sample of a run, zero at first.
+    """``size_bytes`` of storage for each sample of a run, zero at first, or the ``content`` that is given.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
@@ -51,11 +51,11 @@ class Memory:
     ``content`` shows the bytes without that.
     """
 
-    def __init__(self, name: str, size_bytes: int, samples: int = 1) -> None:
+    def __init__(self, name: str, size_bytes: int, samples: int = 1, content: Bytes | None = None) -> None:
         self.name = name
         self.size_bytes = size_bytes
         self.late: list[Late] = []
-        self.content: Bytes = _zeros(samples, size_bytes)
+        self.content: Bytes = zeros(samples, size_bytes) if content is None else content
 
     @property
     def bytes(self) -> Bytes:
@@ -143,7 +143,7 @@ def joined(parts: Sequence[Bytes]) -> Bytes:
     return np.concatenate([np.broadcast_to(part, (samples, *part.shape[1:])) for part in parts], axis=1)
 
 
-def _zeros(samples: int, size_bytes: int) -> Bytes:
+def zeros(samples: int, size_bytes: int) -> Bytes:
     """Pages straight from the system: they take neither time nor space before they are used, as most never are."""
     try:
         content = mmap(-1, samples * size_bytes, access=ACCESS_COPY)

@@ -12,8 +12,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
-from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, KINDS, LOG_COLUMNS, OUTCOMES, READOUTS
-from tilesim.tiled.flat.tables import tables_of
+from tilesim.tiled.flat.columns import (
+    ACCOUNTS_A_TILE,
+    CHIP,
+    EVENTS,
+    KINDS,
+    LOG_COLUMNS,
+    OUTCOMES,
+    READOUTS,
+    TRANSFER_COLUMNS,
+)
+from tilesim.tiled.flat.tables import Tables, tables_of
 from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
@@ -24,22 +33,50 @@ LATEST = 1 << 40
 
 
 @dataclass(frozen=True)
+class SectionLog:
+    """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
+    load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
+    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
+    """
+
+    events: Numbers
+    deliveries: Numbers
+
+
+@dataclass(frozen=True)
 class Timing:
     """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
-    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, ``events`` its beginnings
-    and retirements: cycle, tile (-1: none), instruction (in the order of load and run), engine, whether it is over.
+    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, which began at ``start``;
+    ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are
+    moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
+    tile's tensorops for each layer (none before the first) by cause, and ``waits`` those between them: tile,
+    instruction, cause, from when to when.
     """
 
     outcome: str
     cycles: int = 0
     load_cycles: int = 0
+    start: int = 0
     units: Mapping[str, Mapping[str, int]] | None = None
-    events: Numbers | None = None
+    load: SectionLog | None = None
+    run: SectionLog | None = None
+    transfers: Numbers | None = None
+    spent: Numbers | None = None
+    waits: Numbers | None = None
+
+    @property
+    def events(self) -> Numbers | None:
+        """The run's beginnings and retirements: cycle, tile, instruction, engine, whether it is over."""
+        if self.run is None:
+            return None
+        events = self.run.events[self.run.events[:, 4] < EVENTS.index("rose"), :5].copy()
+        events[:, 0] -= self.start
+        return events
 
 
-def timed(program: Program, path: Path | None = None) -> Timing:
-    """Load and run a sound, covered program; ``path``: another library than the usual one."""
-    core, tables = _loaded(library() if path is None else path), tables_of(program)
+def timed(program: Program, path: Path | None = None, tables: Tables | None = None) -> Timing:
+    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own."""
+    core, tables = _loaded(library() if path is None else path), tables or tables_of(program)
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays))
     try:
@@ -53,7 +90,7 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int) ->
     rows_in, rows_out = (sum(tensor.rows for tensor in tensors) for tensors in (program.inputs, program.outputs))
     ends = np.zeros(2, np.int64)
     outcome = OUTCOMES[core.core_run(state, 0, loads, 0, 0, LATEST, ends.ctypes.data)]
-    load_cycles = int(ends[1])
+    load_cycles, load = int(ends[1]), _log(core, state)
     if outcome == "ended":
         outcome = OUTCOMES[core.core_run(state, loads, all_ops, rows_in, rows_out, LATEST, ends.ctypes.data)]
     if outcome != "ended":
@@ -61,9 +98,23 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int) ->
     start, end = ends.tolist()
     cycles = np.zeros((accounts, len(KINDS)), np.int64)
     core.core_accounts(state, end, cycles.ctypes.data)
-    events = _read(core, state, "events").reshape(-1, LOG_COLUMNS)[:, :5]
-    events[:, 0] -= start
-    return Timing(outcome, end - start, load_cycles, _units(program.topology, cycles), events)
+    return Timing(
+        outcome,
+        end - start,
+        load_cycles,
+        start,
+        _units(program.topology, cycles),
+        load,
+        _log(core, state),
+        transfers=_read(core, state, "transfers").reshape(-1, TRANSFER_COLUMNS),
+        spent=_read(core, state, "spent").reshape(program.topology.tiles, len(program.layers) + 1, -1),
+        waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
+    )
+
+
+def _log(core: ctypes.CDLL, state: int) -> SectionLog:
+    events, deliveries = (_read(core, state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
+    return SectionLog(events, deliveries)
 
 
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:

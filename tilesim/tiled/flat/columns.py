@@ -30,8 +30,11 @@ OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
 READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "transfers")
+EVENTS = ("began", "retired", "rose")
+"""What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
 UNITS = ("infeed", "outfeed", "classifier")
 LOG_COLUMNS = 6
+TRANSFER_COLUMNS = 7
 RUN_COLUMNS = 5
 ACCOUNTS_A_TILE = len(Engine) + 1 + 4
 """Its engines, its MAC array, its links."""
@@ -46,6 +49,7 @@ def header_text() -> str:
         *_constants("source_", SOURCES),
         *_constants("", OUTCOMES),
         *_constants("read_", READOUTS),
+        *_constants("", EVENTS),
         *(f"#define {unit.upper()}_UNIT {len(Engine) + k}" for k, unit in enumerate(UNITS)),
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",

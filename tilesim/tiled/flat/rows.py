@@ -49,11 +49,11 @@ KINDS = {op: k for k, op in enumerate(OPS)}
 class RowMaker:
     """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
 
-    def __init__(self, topology: Topology) -> None:
+    def __init__(self, topology: Topology, decoder: Decoder | None = None) -> None:
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
         self._memories = TileMemories("tables", topology, 1)
-        self._decoder = Decoder(TraversalForm(topology.tile))
+        self._decoder = decoder or Decoder(TraversalForm(topology.tile))
         self._pool: list[int] = []
         self._lists: dict[tuple[int, ...], int] = {}
         self._bitmaps: dict[int, int] = {}

@@ -13,6 +13,7 @@ from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS
 from tilesim.tiled.flat.rows import RowMaker
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, RingProduce
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.units.tensor.decoder import Decoder
 
 Numbers = NDArray[np.int64]
 QUEUED_ROWS = 8
@@ -31,12 +32,13 @@ class Tables:
     chip: Numbers
 
 
-def tables_of(program: Program) -> Tables:
-    """The tables of a sound program that is covered."""
-    maker = RowMaker(program.topology)
+def tables_of(program: Program, decoder: Decoder | None = None) -> Tables:
+    """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops."""
+    maker = RowMaker(program.topology, decoder)
     rows = [maker.row(op, first=not k) for section in _sections(program) for k, op in enumerate(section)]
     ops = np.array([[row.get(name, 0) for name in COLUMNS] for row in rows], np.int64).reshape(-1, len(COLUMNS))
-    chip = np.array([_chip(program, maker.bitmap_words)[name] for name in CHIP], np.int64)
+    of_chip = _chip(program, maker.bitmap_words)
+    chip = np.array([of_chip[name] for name in CHIP], np.int64)
     return Tables(ops, maker.pool(), maker.bitmaps(), chip)
 
 

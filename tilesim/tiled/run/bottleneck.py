@@ -11,7 +11,8 @@ from tilesim.tiled.isa.model.fields import ORDINALS, Flag
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.units.chip import Chip, RunPart
+from tilesim.tiled.run.measured import Measured
+from tilesim.tiled.units.chip import RunPart
 
 OTHER = "flags"
 CAUSES: Mapping[str, str] = {
@@ -34,7 +35,7 @@ NO_WORK = "no work"
 """Behind cycles in which a tile has nothing to do: layers run on other tiles only, or nothing is left to do."""
 
 
-def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
+def bottlenecks_of(program: Program, measured: Measured) -> dict[int, Bottleneck]:
     """For each layer of the program, summed over the tiles that ran it, and for none (-1); all together have all cycles
     of the MAC arrays.
 
@@ -45,11 +46,11 @@ def bottlenecks_of(program: Program, chip: Chip) -> dict[int, Bottleneck]:
     """
     from_host = {op.layer for op in program.run if isinstance(op, Infeed) and op.source == "host"}
     layers = {k: Bottleneck() for k in range(len(program.layers))}
-    for number, part in enumerate(chip.parts):
-        began = chip.sequencer.began[number] if number < len(chip.sequencer.began) else 0
+    for number, part in enumerate(measured.parts):
+        began = measured.began[number] if number < len(measured.began) else 0
         for k, before in enumerate(_before(part, len(layers))):
             layers[k].cycles.update(_in_part(part, k, before, "host" if k in from_host else "ring", began))
-    left = sum(tile.tensor.mac_unit.cycles.get(Reason.WORK.kind, 0) for tile in chip.tiles)
+    left = sum(unit.cycles.get(Reason.WORK.kind, 0) for unit in measured.mac_arrays)
     return {**layers, NO_LAYER: Bottleneck(Counter({NO_WORK: left}))}
 
 

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from tilesim.statistics import HostStepStatistics
 from tilesim.tiled.isa.model.program import HostTensor, Program, awaited_by_step
-from tilesim.tiled.units.chip import Chip
 
 
-def host_steps(program: Program, chip: Chip, start: int) -> Iterator[HostStepStatistics]:
+def host_steps(program: Program, began: Mapping[str, int], start: int) -> Iterator[HostStepStatistics]:
     """Each step of the host that has begun, in cycles from the ``start`` of the run. What several steps read is counted
-    with the first of them.
+    with the first of them. They ``began`` when that says, by label.
     """
-    began = chip.host_processor.began if chip.host_processor else {}
     come: set[int] = set()
     for step, awaited in awaited_by_step(program):
         if step.label not in began:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import Any
 
 from numpy.typing import NDArray
@@ -38,6 +39,7 @@ from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
 from tilesim.tiled.rules.soundness import races, unrunnable, unsound
 from tilesim.tiled.run import hang, host_driver, state_log, statistics
+from tilesim.tiled.run.measured import measured
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.topology import Topology
@@ -63,7 +65,7 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     racing = lenient and bool(races(program))
     if racing and options.keep_tensors:
         raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
-    return _run(frame.named(program), inputs, options, reading, racing)
+    return _run_by(options, frame.named(program), inputs, reading, racing)
 
 
 def simulate_requests(
@@ -80,7 +82,7 @@ def simulate_requests(
     _must_be_sound(programs, unsound)
     program = link_programs(programs, order)
     _must_match(programs, order, inputs)
-    return _run(program, [array for arrays in inputs for array in arrays], options, reading)
+    return _run_by(options, program, [array for arrays in inputs for array in arrays], reading)
 
 
 def tiles_of(op: Instruction) -> int | None:
@@ -116,6 +118,21 @@ def _must_be_sound(programs: Sequence[Program], faults: Callable[[Program], list
     wrong = [f"{program.name}: {fault}" if several else fault for program in programs for fault in faults(program)]
     if wrong:
         raise ProgramError(wrong)
+
+
+def _run_by(
+    options: RunOptions, program: Program, inputs: Sequence[Array], reading: Reading, racing: bool = False
+) -> Run:
+    """By the engine that the options say."""
+    note = ""
+    if options.engine != "simpy":
+        from tilesim.tiled.run.engine import compiled_run  # which most runs don't need
+
+        compiled_or_note = compiled_run(program, inputs, options, racing)
+        if isinstance(compiled_or_note, Run):
+            return compiled_or_note
+        note = compiled_or_note
+    return replace(_run(program, inputs, options, reading, racing), note=note)
 
 
 def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading: Reading, racing: bool = False) -> Run:
@@ -170,7 +187,7 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=told(statistics.document(program, chip, load_cycles, cycles, trace, findings), instant),
+        statistics=told(statistics.document(program, measured(chip), load_cycles, cycles, trace, findings), instant),
         tensors=host.tensors() | probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
@@ -187,7 +204,7 @@ def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
     (section, start), now = chip.section, chip.clock.cycle
     cycles = range(start, chip.stop(sound=not isinstance(error, AccessError)))
     trace, load_cycles = _trace_of(program, chip), len(cycles) if section == "load" else start
-    document = told(statistics.document(program, chip, load_cycles, cycles, trace), chip.instants)
+    document = told(statistics.document(program, measured(chip), load_cycles, cycles, trace), chip.instants)
     signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
     return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 

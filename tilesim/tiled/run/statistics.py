@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import accumulate, pairwise
 
 from tilesim.energy import Tally
 from tilesim.findings import Finding
 from tilesim.machines import statistics
-from tilesim.machines.statistics import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
@@ -21,17 +20,21 @@ from tilesim.statistics import (
     RequestStatistics,
     RunStatistics,
 )
-from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
 from tilesim.tiled.isa.model.program import Layer, MapCut, Program, Request
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
 from tilesim.tiled.run.host_account import host_steps
+from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.chip import Chip
 
 
 def document(
-    program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None, raced: Sequence[Finding] = ()
+    program: Program,
+    measured: Measured,
+    load_cycles: int,
+    run: range,
+    trace: Trace | None,
+    raced: Sequence[Finding] = (),
 ) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``; what was ``raced`` for is among the
     findings, as :mod:`~tilesim.tiled.run.touched` tells.
@@ -42,31 +45,33 @@ def document(
     ``interval_cycles`` is the mean between the last words of consecutive requests.
     """
     topology, cycles = program.topology, len(run)
-    requests = _requests(program, chip, run)
+    requests = _requests(program, measured, run)
     interval = _interval([request["end_cycle"] for request in requests])
-    buses = buses_of(chip)
+    buses = measured.buses
     links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
     carriers = {unit.track for unit in links}
-    bottlenecks, moved_by_layer = bottlenecks_of(program, chip), statistics.by_layer(program, buses)
-    at_host = [*host_steps(program, chip, run.start)]
+    bottlenecks, moved_by_layer = bottlenecks_of(program, measured), statistics.by_layer(program, buses)
+    at_host = [*host_steps(program, measured.steps_began, run.start)]
     said = statistics.document(
         program,
         run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers),
         peak_macs_per_cycle=topology.tiles * topology.macs_per_cycle,
-        units=[unit for unit in chip.units if unit.track not in carriers],
+        units=[unit for unit in measured.units if unit.track not in carriers],
         links=links,
         buses=buses,
-        tallies=tallies(program, chip, buses),
+        tallies=tallies(program, measured),
         bottleneck=whole(bottlenecks.values()),
-        layers=[_layer(program, chip, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)],
+        layers=[
+            _layer(program, measured, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)
+        ],
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
         streamed_bytes=_streamed_bytes(program),
         interval_cycles=interval,
         partition=_partition(program),
-        findings=[*chip.monitor.findings(), *raced],
+        findings=[*measured.findings, *raced],
         trace=trace,
     )
     return {**said, "host_steps": at_host} if at_host else said
@@ -107,13 +112,13 @@ def _map(cut: MapCut) -> MapPartition:
     return {**said, "order": [*cut.order]} if cut.order else said
 
 
-def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistics]:
+def _requests(program: Program, measured: Measured, run: range) -> list[RequestStatistics]:
     """The only request ends with the run, any other with its last word; of a run that ended early, those that began."""
     requests = program.requests or (Request(program.name, len(program.outputs), int(bool(program.load))),)
     ends = list(accumulate(request.outputs for request in requests))
     outputs = [range(end - request.outputs, end) for end, request in zip(ends, requests, strict=True)]
-    arrived = [chip.host_outfeed.arrival(own) for own in outputs] if len(requests) > 1 else [0]
-    over = [end if end > part.start else run.stop for end, part in zip(arrived, chip.parts, strict=False)]
+    arrived = [measured.arrival(own) for own in outputs] if len(requests) > 1 else [0]
+    over = [end if end > part.start else run.stop for end, part in zip(arrived, measured.parts, strict=False)]
     return [
         {
             "network": request.network,
@@ -123,7 +128,7 @@ def _requests(program: Program, chip: Chip, run: range) -> list[RequestStatistic
             "latency_cycles": end - part.start,
             "outputs": list(own),
         }
-        for request, part, own, end in zip(requests, chip.parts, outputs, over, strict=False)
+        for request, part, own, end in zip(requests, measured.parts, outputs, over, strict=False)
     ]
 
 
@@ -133,14 +138,14 @@ def _interval(ends: list[int]) -> float | None:
 
 
 def _layer(
-    program: Program, chip: Chip, k: int, start: int, bottleneck: Bottleneck, moved: BytesByBus
+    program: Program, measured: Measured, k: int, start: int, bottleneck: Bottleneck, moved: BytesByBus
 ) -> LayerStatistics:
     """What layer ``k`` is, and how long its tiles took from the first one's first step to the last one's last word.
 
     Tiles go on to the next layer as soon as they can, so that layers overlap: ``start_cycle`` tells.
     """
     layer = program.layers[k]
-    parts = [[shares[k] for shares in part.shares if k in shares] for part in chip.parts]
+    parts = [[shares[k] for shares in part.shares if k in shares] for part in measured.parts]
     spans = [(min(share.start for share in part), max(share.end for share in part)) for part in parts if part]
     tiles, cycles = max(map(len, parts)), sum(end - first for first, end in spans)
     return {
@@ -162,30 +167,11 @@ def _layer(
     }
 
 
-def buses_of(chip: Chip) -> dict[str, Bus]:
-    """The chip's buses by name.
-
-    On the mesh, where a link joins two neighbours and goes no further, and on the host's links, as many bytes are
-    carried as enter. An instruction enters its bus once, however many tiles copy it, and is carried past each stop up
-    to the last that does.
-    """
-    producers = [tile.engines[Engine.RING_PRODUCER].unit for tile in chip.tiles]
-    mesh = [link.unit for link in chip.mesh]
-    host = [chip.host_infeed.unit, chip.host_outfeed.unit]
-    return {
-        "ring": Bus(
-            [chip.infeed.unit, *producers, chip.classifier.unit], [*dict.fromkeys(stop.link for stop in chip.stops)]
-        ),
-        "mesh": Bus(mesh, mesh),
-        "instruction_bus": Bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
-        "host": Bus(host, host),
-    }
-
-
-def tallies(program: Program, chip: Chip, buses: Mapping[str, Bus]) -> Iterator[Tally]:
-    """Everything that the chip has counted since the run began: what carries bytes (links, host, the controller as it
+def tallies(program: Program, measured: Measured) -> Iterator[Tally]:
+    """Everything that units have counted since the run began: what carries bytes (links, host, the controller as it
     fetches instructions) these, each other unit what it did.
     """
+    buses = measured.buses
     carriers = {
         Action.RING_HOP: buses["ring"].links,
         Action.MESH_HOP: buses["mesh"].links,
@@ -193,7 +179,7 @@ def tallies(program: Program, chip: Chip, buses: Mapping[str, Bus]) -> Iterator[
         Action.INSTRUCTION_MEMORY_READ: buses["instruction_bus"].entries,
         Action.HOST_TRANSFER: buses["host"].links,
     }
-    return statistics.tallies(program, chip.units, carriers, _widths(program.topology))
+    return statistics.tallies(program, measured.units, carriers, _widths(program.topology))
 
 
 def _widths(topology: Topology) -> dict[Action, int]:

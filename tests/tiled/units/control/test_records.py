@@ -24,7 +24,7 @@ from tilesim.tiled.isa.model.instructions import (
     program_bytes,
 )
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.run.statistics import buses_of
+from tilesim.tiled.run.measured import buses_of
 from tilesim.tiled.topology import Topology
 
 NORTH = MeshIn(tiles=1, side=Side.NORTH, write=line(0, 10, 4), fill=0, label="north")

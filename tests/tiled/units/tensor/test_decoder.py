@@ -12,7 +12,7 @@ from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp, WideToNarrow
 from tilesim.tiled.units.tensor import decoder as decoder_module
-from tilesim.tiled.units.tensor.tensor_control import TensorControl
+from tilesim.tiled.units.tensor.results import Results
 
 ROW, SUMS = 256, 0x8000
 
@@ -80,13 +80,13 @@ def test_new_weights_in_the_last_row_of_an_odd_number_of_rows_make_new_results()
 def test_written_groups_are_computed_when_somebody_looks(read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     """A DMA overwrites what the tensorop has read, or something that is nothing to it."""
     computed: list[tuple[int, int]] = []
-    compute = TensorControl.compute
+    compute = Results.compute
 
-    def noted(self: TensorControl, decoded: decoder_module.Decoded, first: int, end: int) -> None:
+    def noted(self: Results, decoded: decoder_module.Decoded, first: int, end: int) -> None:
         computed.append((first, end))
         compute(self, decoded, first, end)
 
-    monkeypatch.setattr(TensorControl, "compute", noted)
+    monkeypatch.setattr(Results, "compute", noted)
     bench = Bench()
     bench.randomise()
     bench.deliver(sums(nest=nest(x=80, k=2, lane=64), produce="k"))

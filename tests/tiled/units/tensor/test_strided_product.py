@@ -54,12 +54,12 @@ def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:
     assert decoded.regular is not None
     count = decoded.operands.count
     before = bench.narrow().copy(), bench.wide().copy()
-    control.compute(replace(decoded, regular=None), 0, count)
+    control.results.compute(replace(decoded, regular=None), 0, count)
     expected = bench.narrow().copy(), bench.wide().copy()
     bench.narrow()[:], bench.wide()[:] = before
     ends = sorted({*(int(cut * count) for cut in cuts), count} - {0})
     for first, end in zip([0, *ends], ends, strict=False):
-        control.compute(decoded, first, end)
+        control.results.compute(decoded, first, end)
     assert np.array_equal(bench.narrow(), expected[0])
     assert np.array_equal(bench.wide(), expected[1])
 
@@ -257,7 +257,7 @@ def test_what_serves_again_does_not_change_with_the_memory_that_it_was_made_of()
         output=at(OUTPUT, y=128, x=64), rule="double", clamp=(-128, 127),
     )  # fmt: skip
     decoded = decoded_of(bench, op)
-    bench.chip.tiles[0].tensor.compute(decoded, 0, decoded.operands.count)
+    bench.chip.tiles[0].tensor.results.compute(decoded, 0, decoded.operands.count)
     columns = decoded.regular.entry.weights  # type: ignore[union-attr]
     kept = [columns.weights.copy(), columns.correction.copy(), columns.parameters.copy()]
     bench.wide()[:] ^= 0xFF

@@ -78,13 +78,28 @@ class MacArray:
         assert operands.weights is not None
         x = self._narrow(op, operands.input.at(first, end), self._inputs)
         x = x.reshape(*x.shape[:2], -1)
+        bases, which, counts = np.unique(operands.weights.groups[first:end], return_inverse=True, return_counts=True)
+        if len(bases) > 1 and (counts == counts[0]).all():
+            rows = self._weights(op, (bases[:, None] + operands.weights.steps).reshape(-1), operands.lane_bound)
+            if len(rows) == 1:
+                order = np.argsort(which, kind="stable")
+                return self._by_base(op, x, rows.reshape(len(bases), -1, operands.lane_bound), order)
         sums = np.empty((x.shape[0], end - first, operands.lane_bound), sums_type(op))
-        bases, which = np.unique(operands.weights.groups[first:end], return_inverse=True)
         for k, base in enumerate(bases):
             chosen = slice(None) if len(bases) == 1 else which == k
             weights = self._weights(op, operands.weights.steps + base, operands.lane_bound)
             sums[:, chosen] = ARITHMETIC[op.operation].sums(op, [x[:, chosen]], [weights])
         return sums
+
+    def _by_base(self, op: TensorOp, x: Array, weights: Array, order: NDArray[np.int64]) -> Sums:
+        """All at once: ``weights`` are (bases, products, lanes), and as many groups have each, in ``order``."""
+        samples, groups, products = x.shape
+        by_base = x[:, order].reshape(samples, len(weights), -1, products).swapaxes(0, 1)
+        sums = ARITHMETIC[op.operation].sums(op, [by_base.reshape(len(weights), -1, products)], [weights])
+        lanes = sums.shape[-1]
+        back: Sums = np.empty((samples, groups, lanes), sums.dtype)
+        back[:, order] = sums.reshape(len(weights), samples, -1, lanes).swapaxes(0, 1).reshape(samples, groups, lanes)
+        return back
 
     def _weights(self, op: TensorOp, addresses: NDArray[np.int64], lanes: int) -> Array:
         """Weights as (1 or samples, steps × inputs, lanes)."""

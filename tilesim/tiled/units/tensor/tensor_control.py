@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.sim.core.action import Actions
 from tilesim.sim.core.clock import Work
@@ -20,13 +19,9 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.topology import LANE_BYTES
 from tilesim.tiled.units.engine import TileContext, TileEngine
-from tilesim.tiled.units.tensor.activation_unit import ActivationUnit
 from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
-from tilesim.tiled.units.tensor.mac_array import MacArray
-from tilesim.tiled.units.tensor.operands import Operands
-from tilesim.tiled.units.tensor.sums import to_registers
+from tilesim.tiled.units.tensor.results import Results
 
 
 @dataclass
@@ -78,8 +73,7 @@ class TensorControl(TileEngine[TensorOp]):
         }
         self.mac_unit = mac_unit
         self.decoder = decoder
-        self._mac_array = MacArray(tile.memories, tile.ttu.tile.inputs_per_cycle)
-        self._activation = ActivationUnit(tile.memories)
+        self.results = Results(tile.memories, tile.ttu.tile.inputs_per_cycle)
         self.shares: dict[int, LayerShare] = {}
         self._share = LayerShare()
 
@@ -148,34 +142,7 @@ class TensorControl(TileEngine[TensorOp]):
         """The groups that are written, to be computed as soon as somebody looks."""
         memories, regular = self.tile.memories, decoded.regular
         reads, writes = ([], []) if regular is None else (regular.spans.reads(memories), regular.spans.writes(memories))
-        return Late(reads, writes, lambda first, end: self.compute(decoded, first, end))
-
-    def compute(self, decoded: Decoded, first: int, end: int) -> None:
-        """From here on the memories hold the results of the groups ``first`` to ``end``."""
-        for low, high, box in decoded.pieces(first, end):
-            if box is None or decoded.regular is None or not decoded.regular.move(self.tile.memories, box):
-                self._finish(decoded.op, decoded.operands, low, high)
-
-    def _finish(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
-        sums = self._mac_array.sums(op, operands, first, end)
-        lanes = operands.lanes[first:end]
-        if operands.sums_out is not None:
-            registers = to_registers(sums)
-            for count in np.unique(lanes):
-                chosen = np.flatnonzero(lanes == count)
-                at = operands.sums_out.groups[first:end][chosen, None]
-                at = at + np.arange(op.sum_registers) * self.tile.memories.register_bytes
-                self.tile.memories.wide.write_words(at, registers[:, chosen, :, : LANE_BYTES * count])
-            return
-        assert operands.output is not None
-        data = self._activation.finish(op, operands, sums, first, end)
-        for count in np.unique(lanes):
-            chosen = np.flatnonzero(lanes == count)
-            unit_bytes = self.tile.memories.result_bytes(op)
-            words = _in_words(data[:, chosen, : count * op.output_type.bytes], unit_bytes)
-            stride = operands.word_stride_bytes or unit_bytes
-            at = operands.output.groups[first:end][chosen][:, None] + np.arange(words.shape[2]) * stride
-            self.tile.memories.narrow.write_words(at, words)
+        return Late(reads, writes, lambda first, end: self.results.compute(decoded, first, end))
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason
@@ -189,9 +156,3 @@ class TensorControl(TileEngine[TensorOp]):
         """The MAC array has waited until now."""
         now = self.tile.clock.cycle
         self._share.waits.append((cause, range(now - self.mac_unit.spend(reason.kind), now)))
-
-
-def _in_words(data: NDArray[np.uint8], unit_bytes: int) -> NDArray[np.uint8]:
-    """Bytes (samples, groups, bytes) as words, or parts of one, of so many bytes, the last ended by zeros."""
-    padded = np.pad(data, ((0, 0), (0, 0), (0, -data.shape[2] % unit_bytes)))
-    return padded.reshape(*data.shape[:2], -1, unit_bytes)

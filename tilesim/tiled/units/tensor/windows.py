@@ -84,9 +84,13 @@ class StridedView:
     dtype: np.dtype[Any]
 
     def view(self, memory: NDArray[Any]) -> NDArray[Any]:
-        """What ``memory``, contiguous (samples, elements), has there: (samples, *shape), in place."""
+        """What ``memory``, (samples, elements), has there: (samples, *shape), in place. Its samples may lie apart."""
         strides = (memory.strides[0], *self.strides)
-        return np.ndarray((len(memory), *self.shape), self.dtype, memory, self.base, strides)
+        whole, base = memory, self.base
+        if not memory.flags.c_contiguous and memory.base is not None:
+            whole = memory.base
+            base += memory.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
+        return np.ndarray((len(memory), *self.shape), self.dtype, whole, base, strides)
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,180 @@
+"""The compiled engine against SimPy: outputs and run.json to the last byte, and what the order of effects changes."""
+
+from collections import Counter
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+
+import tilesim
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.records import with_records
+from tests.tiled.dataflow.agreement import COMPILED, inputs_for, must_agree
+from tilesim.errors import ProgramError, RunError
+from tilesim.machines.frame import named
+from tilesim.tiled.core.timing import Numbers, Timing, timed
+from tilesim.tiled.dataflow.carry_out import carried_out
+from tilesim.tiled.dataflow.order import Refused
+from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.isa.model.fields import Engine
+from tilesim.tiled.isa.model.instructions import (
+    Instruction,
+    NarrowToWide,
+    RingConsume,
+    RingProduce,
+    TensorOp,
+    WideToNarrow,
+)
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.ttu import TraversalForm
+
+pytestmark = COMPILED
+NUMBERS = 5400
+CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4", "fig2-5x2")
+
+
+def compiled(network: str | Path, chip: str, partition: str = "mixed") -> Program:
+    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip), partition)
+    assert isinstance(program, Program)
+    return program
+
+
+@pytest.mark.parametrize("chip", ["pocket-2x1", *CHIPS])
+def test_a_small_network_is_the_same_on_both_engines(chip: str) -> None:
+    must_agree(compiled("pocket", chip))
+
+
+@pytest.mark.parametrize("network", ["digits", "example-conv", "example-residual"])
+def test_networks_are_the_same_on_both_engines(network: str) -> None:
+    must_agree(compiled(network, "edge-4x4"))
+
+
+@pytest.mark.parametrize("partition", ["spatial", "channel"])
+def test_however_layers_are_spread(partition: str) -> None:
+    must_agree(compiled("digits", "edge-2x2", partition))
+
+
+def test_samples_travel_together() -> None:
+    program = compiled("digits", "edge-2x2")
+    run = must_agree(program, inputs_for(program, samples=3))
+    assert len(run.outputs[0]) == 3 * program.outputs[0].shape[0]
+
+
+def test_a_mesh_between_wide_memories() -> None:
+    topology = tilesim.load_topology("edge-2x2", {"mesh.destination": "wide"})
+    program = tilesim.compile(tilesim.load_network("digits"), topology)
+    assert isinstance(program, Program)
+    must_agree(program)
+
+
+@pytest.mark.parametrize("chip", ["edge-2x2", pytest.param("edge-4x4", marks=pytest.mark.slow)])
+def test_a_model_is_the_same_on_both_engines(models: Path, chip: str) -> None:
+    must_agree(compiled(models / "mlperf_kws_dscnn" / "model.tflite", chip))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize(
+    "model", ["mlperf_resnet8", "mlperf_vww_mnv1", "mlperf_ad_ae", "mit_mcunet_detection", "coral_tf2_mnv2_ptq"]
+)
+def test_models_are_the_same_on_both_engines(models: Path, model: str, chip: str) -> None:
+    must_agree(compiled(models / model / "model.tflite", chip))
+
+
+def tally(numbers: range) -> Counter[str]:
+    """How many programs of the corpus are the same, each as it is and with records."""
+    found: Counter[str] = Counter()
+    for number in numbers:
+        bare = random_program(number)
+        for program in (bare, with_records(bare, number)):
+            if uncovered(program):
+                continue
+            try:
+                must_agree(program, inputs_of(program))
+            except (ProgramError, RunError):  # no program, or one that can't come to its end
+                found["none"] += 1
+            else:
+                found["same"] += 1
+    return found
+
+
+def test_random_programs_are_the_same_on_both_engines() -> None:
+    assert tally(range(NUMBERS, NUMBERS + 100))["same"] > 20
+
+
+def test_a_copy_that_waits_for_a_flag_and_a_port_is_not_forgotten() -> None:
+    """It has a row left to write, whose port another engine has, while a flag holds the next one."""
+    assert tally(range(4901, 4902))["same"] >= 1
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    "chunk", [7, *(pytest.param(chunk, marks=pytest.mark.soak) for chunk in range(8) if chunk != 7)]
+)
+def test_many_random_programs_are_the_same_on_both_engines(chunk: int) -> None:
+    assert tally(range(chunk, NUMBERS, 8))["same"] > 150
+
+
+class Tampered:
+    """A program's effects when one of its instructions retires at another time than the core says."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = named(program)
+        self.ops: tuple[Instruction, ...] = (*self.program.load, *self.program.run)
+        self.timing: Timing = timed(self.program)
+        self._rows = HostSide(self.program, inputs_for(program)).rows
+        self._decoder = Decoder(TraversalForm(program.topology.tile))
+        self.right = self._outputs(self.timing)
+
+    def places(self, *kinds: type) -> list[int]:
+        """Where instructions of some kinds stand that have begun in the run."""
+        assert self.timing.run is not None
+        events = self.timing.run.events
+        begun = set(events[events[:, 3] < len(Engine)][:, 2].tolist())
+        return [k for k, op in enumerate(self.ops) if k in begun and isinstance(op, kinds)]
+
+    def early(self, place: int) -> bool:
+        """Whether it matters that an instruction begins and retires before all others."""
+        return self._matters(place, whats=(0, 1, 2), cycle=-1)
+
+    def late(self, place: int) -> bool:
+        """Whether it matters that it retires after all others."""
+        return self._matters(place, whats=(1,), cycle=1 << 40)
+
+    def _matters(self, place: int, whats: tuple[int, ...], cycle: int) -> bool:
+        assert self.timing.run is not None
+        events: Numbers = self.timing.run.events.copy()
+        own = (events[:, 2] == place) & (events[:, 3] < len(Engine)) & np.isin(events[:, 4], whats)
+        events[own, 0] = cycle
+        try:
+            outputs = self._outputs(replace(self.timing, run=replace(self.timing.run, events=events)))
+        except Refused:
+            return True
+        return any((one != other).any() for one, other in zip(outputs, self.right, strict=True))
+
+    def _outputs(self, timing: Timing) -> list[NDArray[Any]]:
+        return list(carried_out(self.program, timing, self._rows, 1, self._decoder))
+
+
+@pytest.fixture(scope="module")
+def tampered() -> Tampered:
+    return Tampered(compiled("pocket", "edge-2x2"))
+
+
+@pytest.mark.parametrize("kind", [TensorOp, NarrowToWide, WideToNarrow, RingProduce])
+def test_a_retirement_that_comes_too_early_is_seen(tampered: Tampered, kind: type) -> None:
+    places = tampered.places(kind)
+    assert places
+    assert all(tampered.early(place) for place in places)
+
+
+@pytest.mark.parametrize("kind", [TensorOp, NarrowToWide, WideToNarrow, RingConsume])
+def test_a_retirement_that_comes_too_late_is_seen(tampered: Tampered, kind: type) -> None:
+    places = tampered.places(kind)
+    assert places
+    assert all(tampered.late(place) for place in places)

@@ -1,0 +1,167 @@
+"""Where effects are cut, and when they are carried out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, cast
+
+import numpy as np
+import pytest
+
+from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, Piece, in_order, pieces
+from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.dataflow.order import Order, Refused
+from tilesim.tiled.isa.model.fields import Engine
+
+TENSOR, COPY, IN, OUT = 0, 4, 5, 9
+"""Engines."""
+
+
+@dataclass(frozen=True)
+class Fake:
+    """Traits of an instruction that is made up; flags are named by who raises them."""
+
+    raises: str
+    watches: frozenset[str] = frozenset()
+    is_held: bool = False
+    rounds: int = 4
+    rises_early: bool = True
+
+
+class Made:
+    """Instructions by their places, of which all touch the same bytes, or those that ``meet``."""
+
+    def __init__(self, traits: Mapping[int, Fake], meet: Iterable[tuple[int, int]] | None = None) -> None:
+        self.traits = traits.__getitem__
+        self._meet = None if meet is None else set(meet)
+
+    def clash(self, one: int, other: int) -> bool:
+        return self._meet is None or one == other or (min(one, other), max(one, other)) in self._meet
+
+
+def no_needs(_place: int, _tiles: Any, _end: int) -> Any:
+    return NO_NEEDS
+
+
+def events(*rows: tuple[int, int, int, int, int]) -> Any:
+    """Cycle, instruction, engine, what, and how far, all on tile 0."""
+    return np.array([(cycle, 0, place, engine, what, done) for cycle, place, engine, what, done in rows], np.int64)
+
+
+def cut(log: Any, made: Made, needs: Any = no_needs) -> list[tuple[int, int]]:
+    found = pieces(in_order(log), cast(Meetings, made), needs)
+    return [(place, end) for place, _, end in found.tolist()]
+
+
+def overlapping(first: int) -> Any:
+    """Instruction 0 and 1 at work at once, whose flags rise one after the other; ``first`` retires first."""
+    retires = [(9, first, TENSOR if first == 0 else COPY, RETIRED, 0)]
+    last = 1 - first
+    return events(
+        (0, 0, TENSOR, BEGAN, 0),
+        (0, 1, COPY, BEGAN, 0),
+        (2, 1, COPY, ROSE, 1),
+        (3, 0, TENSOR, ROSE, 1),
+        (4, 1, COPY, ROSE, 2),
+        (5, 0, TENSOR, ROSE, 2),
+        *retires,
+        (12, last, TENSOR if last == 0 else COPY, RETIRED, 0),
+    )
+
+
+def test_who_feeds_another_one_comes_before_it_as_a_whole() -> None:
+    made = Made({0: Fake("tensor", frozenset({"copy"}), is_held=True), 1: Fake("copy")})
+    assert cut(overlapping(first=1), made) == [(1, 4), (0, 4)]
+
+
+def test_who_needs_only_a_part_of_what_feeds_it_comes_behind_that_part() -> None:
+    made = Made({0: Fake("tensor", frozenset({"copy"}), is_held=True), 1: Fake("copy")})
+    assert cut(overlapping(first=0), made) == [(1, 2), (0, 4), (1, 4)]
+
+
+def test_who_wait_for_each_other_are_cut_at_every_rise() -> None:
+    both = {
+        0: Fake("tensor", frozenset({"copy"}), is_held=True),
+        1: Fake("copy", frozenset({"tensor"}), is_held=True),
+    }
+    assert cut(overlapping(first=1), Made(both)) == [(1, 1), (0, 1), (1, 2), (0, 2), (1, 4), (0, 4)]
+
+
+def test_who_may_have_waited_by_way_of_a_third_one_is_cut() -> None:
+    made = Made(
+        {
+            0: Fake("tensor"),
+            1: Fake("copy", frozenset({"other"}), is_held=True),
+            2: Fake("other", frozenset({"tensor"})),
+        },
+        meet=[(0, 1)],
+    )
+    third = events((6, 2, OUT, BEGAN, 0), (7, 2, OUT, RETIRED, 0))
+    log = np.concatenate([overlapping(first=1), third])
+    assert cut(log, made) == [(0, 2), (2, 4), (1, 4), (0, 4)]
+
+
+def test_who_touches_other_bytes_cuts_nothing() -> None:
+    both = {
+        0: Fake("tensor", frozenset({"copy"}), is_held=True),
+        1: Fake("copy", frozenset({"tensor"}), is_held=True),
+    }
+    assert cut(overlapping(first=1), Made(both, meet=[])) == [(1, 4), (0, 4)]
+
+
+def test_what_a_part_takes_is_cut_off_at_its_sender() -> None:
+    made = Made(
+        {0: Fake("tensor"), 1: Fake("copy", frozenset({"tensor"}), is_held=True), 2: Fake("out")}, meet=[(0, 1)]
+    )
+    sender = events((0, 2, OUT, BEGAN, 0), (11, 2, OUT, RETIRED, 0))
+    log = np.concatenate([overlapping(first=1), sender])
+
+    def needs(place: int, tiles: Any, end: int) -> Any:
+        return np.array([(tile, 2, 0, end) for tile in tiles]) if place == 0 else NO_NEEDS
+
+    assert cut(log, made, needs) == [(2, 2), (0, 2), (1, 4), (2, 4), (0, 4)]
+
+
+def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
+    log = events((3, 0, IN, RETIRED, 0), (3, 1, OUT, RETIRED, 0), (2, 2, TENSOR, RETIRED, 0))
+    assert in_order(log)[:, 2].tolist() == [2, 1, 0]
+    assert [*Engine][OUT] == Engine.MESH_OUT_NORTH
+
+
+def carried(found: Sequence[Piece], made: Made, needs: Any = no_needs) -> list[tuple[int, list[int], int, int]]:
+    done: list[tuple[int, list[int], int, int]] = []
+    Order(
+        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end)), (3, 2)
+    ).follow(np.array(found))
+    return done
+
+
+def test_all_tiles_are_carried_out_at_once() -> None:
+    found = [Piece(0, 0, 4), Piece(1, 0, 4), Piece(0, 1, 4), Piece(1, 1, 4)]
+    assert carried(found, Made({})) == [(0, [0, 1], 0, 4), (1, [0, 1], 0, 4)]
+
+
+def test_pieces_follow_one_another() -> None:
+    found = [Piece(0, 0, 1), Piece(0, 1, 1), Piece(0, 0, 4), Piece(0, 1, 4)]
+    assert carried(found, Made({})) == [(0, [0, 1], 0, 1), (0, [0, 1], 1, 4)]
+
+
+def test_who_come_in_different_orders_are_taken_apart() -> None:
+    found = [Piece(0, 0, 4), Piece(1, 0, 4), Piece(1, 1, 4), Piece(0, 1, 4)]
+    assert carried(found, Made({})) == [(0, [0], 0, 4), (1, [0, 1], 0, 4), (0, [1], 0, 4)]
+    assert carried(found, Made({}, meet=[])) == [(1, [0, 1], 0, 4), (0, [0, 1], 0, 4)]
+
+
+def test_who_takes_comes_behind_who_sends() -> None:
+    found = [Piece(0, 1, 4), Piece(1, 0, 4)]
+
+    def needs(place: int, tiles: Any, _end: int) -> Any:
+        return np.array([(tile, 1, 0, 4) for tile in tiles]) if place == 0 else NO_NEEDS
+
+    assert carried(found, Made({}, meet=[]), needs) == [(1, [0], 0, 4), (0, [1], 0, 4)]
+
+
+def test_what_can_never_come_is_refused() -> None:
+    with pytest.raises(Refused, match="takes a part of what another one sends"):
+        carried([Piece(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))

@@ -1,0 +1,175 @@
+"""Which engine runs a program, and what it says when it can't."""
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+import tilesim
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.dataflow.agreement import COMPILED
+from tilesim.errors import InputError, RunError
+from tilesim.machines import frame
+from tilesim.machines.options import RunOptions
+from tilesim.run import RunProgress
+from tilesim.sim.trace.recorder import Recording
+from tilesim.tiled.core.build import NoCompiler
+from tilesim.tiled.dataflow.order import Refused
+from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run import engine as engine_module
+from tilesim.tiled.run.counted import tracks
+from tilesim.tiled.run.simulate import simulate
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.chip import Chip
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    made = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("edge-2x2"))
+    assert isinstance(made, Program)
+    return made
+
+
+@pytest.fixture
+def without_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+    def none() -> None:
+        raise NoCompiler("no C compiler is there to make the core")
+
+    monkeypatch.setattr(engine_module, "library", none)
+
+
+def nothing(_anything: object) -> None:
+    """Nobody listens."""
+
+
+@pytest.mark.parametrize(
+    ("given", "fault"),
+    [
+        ({"keep_tensors": True}, "keep_tensors must be left out for the compiled engine"),
+        ({"trace": Recording()}, "trace must be left out for the compiled engine"),
+        ({"holds": {"a": 1}}, "holds must be left out for the compiled engine"),
+        ({"instant": "*"}, "instant must be left out for the compiled engine"),
+        ({"signals": range(3)}, "signals must be left out for the compiled engine"),
+        ({"on_packet": nothing}, "on_packet must be left out for the compiled engine"),
+        ({"masters": "single"}, "masters must be meet for the compiled engine, not single"),
+    ],
+)
+def test_what_is_not_covered_is_refused_by_name(program: Program, given: dict[str, Any], fault: str) -> None:
+    with pytest.raises(InputError) as refused:
+        tilesim.simulate(program, engine="compiled", **given)
+    assert refused.value.faults == (f"{program.name}: {fault}",)
+
+
+def test_all_that_is_not_covered_is_named_at_once(program: Program) -> None:
+    ring = program.topology.ring.model_copy(update={"no_consumer": "circulate"})
+    odd = replace(program, topology=program.topology.model_copy(update={"ring": ring}))
+    with pytest.raises(InputError) as refused:
+        tilesim.simulate(odd, engine="compiled", keep_tensors=True)
+    assert [fault.split(": ", 1)[1] for fault in refused.value.faults] == [
+        "keep_tensors must be left out for the compiled engine",
+        "ring.no_consumer must be stall for the compiled engine, not circulate",
+    ]
+    assert tilesim.simulate(odd, engine="auto", keep_tensors=True).engine == "simpy"
+
+
+def test_several_inferences_are_refused(program: Program) -> None:
+    with pytest.raises(InputError, match="requests must be one inference for the compiled engine, not 2"):
+        tilesim.simulate_requests([program], order=[0, 0], engine="compiled")
+    assert tilesim.simulate_requests([program], order=[0, 0], engine="auto").engine == "simpy"
+
+
+def test_an_engine_must_be_one_of_three(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(InputError, match=r"^engine must be auto, compiled or simpy, not 'fast'"):
+        tilesim.simulate(program, engine="fast")
+    monkeypatch.setenv("TILESIM_ENGINE", "fast")
+    with pytest.raises(InputError, match=r"^TILESIM_ENGINE: engine must be auto, compiled or simpy, not 'fast'"):
+        tilesim.simulate(program)
+
+
+def test_other_machines_have_one_engine(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("systolic-32"))
+    with pytest.raises(InputError, match="engine must be left out: a systolic machine has no compiled engine"):
+        tilesim.simulate(program, engine="compiled")
+    assert {tilesim.simulate(program, engine=word).engine for word in ("auto", "simpy")} == {"simpy"}
+    monkeypatch.setenv("TILESIM_ENGINE", "compiled")
+    assert tilesim.simulate(program).engine == "simpy"
+
+
+@COMPILED
+def test_the_environment_says_it_where_nobody_else_does(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    assert tilesim.simulate(program).engine == "compiled"
+    monkeypatch.setenv("TILESIM_ENGINE", "simpy")
+    assert tilesim.simulate(program).engine == "simpy"
+    assert tilesim.simulate(program, engine="compiled").engine == "compiled"
+
+
+@COMPILED
+def test_auto_takes_simpy_for_what_it_does_at_once(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "simpy"
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "compiled"
+
+
+@pytest.mark.usefixtures("without_compiler")
+def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    inputs = inputs_of(program)
+    plain, asked, auto = (simulate(program, inputs, RunOptions(engine=name)) for name in ("simpy", "compiled", "auto"))
+    assert [run.engine for run in (plain, asked, auto)] == ["simpy"] * 3
+    assert plain.json() == asked.json() == auto.json()
+    said = "SimPy ran this, not the compiled engine: no C compiler is there to make the core"
+    assert [run.note for run in (plain, asked, auto)] == ["", said, ""]
+
+
+@COMPILED
+def test_what_cannot_be_carried_out_is_refused_by_name(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_given: object) -> None:
+        raise Refused(0)
+
+    monkeypatch.setattr(engine_module, "carried_out", refused)
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    label = frame.named(program).load[0].label
+    with pytest.raises(InputError, match=f"{label} takes a part of what another instruction sends, whose rest depends"):
+        simulate(program, inputs_of(program), RunOptions(engine="compiled"))
+    assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "simpy"
+
+
+@COMPILED
+def test_who_looks_is_told_something(program: Program) -> None:
+    seen: list[RunProgress] = []
+    tilesim.simulate(program, engine="compiled", on_start=lambda look: seen.append(look()))
+    assert [(progress.section, progress.layers[0]) for progress in seen] == [("run", program.layers[0].name)]
+
+
+@COMPILED
+def test_a_run_that_hangs_is_reported_as_by_simpy() -> None:
+    """Programs of the corpus that lack an instruction."""
+    reports: list[tuple[str, str]] = []
+    for number in range(400):
+        program = random_program(number)
+        if uncovered(program):
+            continue
+        said = [_report(program, engine) for engine in ("simpy", "compiled")]
+        assert said[0] == said[1]
+        reports += [(said[0], said[1])] if said[0] else []
+    assert reports
+
+
+def _report(program: Program, engine: str) -> str:
+    try:
+        simulate(program, inputs_of(program), RunOptions(engine=engine))
+    except RunError as error:
+        return str(error)
+    except InputError:
+        return ""
+    return ""
+
+
+@pytest.mark.parametrize("name", ["edge-1x1", "fig2-5x2", "edge-4x4"])
+def test_units_are_those_of_the_chip_in_its_order(name: str) -> None:
+    topology = tilesim.load_topology(name)
+    assert isinstance(topology, Topology)
+    chip = Chip(topology, 1, None, frame.forget)
+    assert [*tracks(topology)] == [unit.track for unit in chip.units]

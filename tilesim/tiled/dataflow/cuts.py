@@ -1,0 +1,235 @@
+"""Where an instruction's effect on a tile has to be carried out in pieces.
+
+An effect that is carried out as a whole when the instruction retires is right for everybody who touches its bytes
+earlier, or later. Somebody who retires while it works may have waited for its flag, and so for some of its iterations
+and not for others: then these are cut off, as far as the flag had counted. Where both may have waited for each other,
+both are cut wherever their flags rose.
+
+Whether one may have waited for another is judged by flags, and by what had retired when it began: rather too often.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+import numpy as np
+
+from tilesim.tiled.core.timing import Numbers
+from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.flat.columns import EVENTS
+from tilesim.tiled.isa.model.fields import Engine
+
+BEGAN, RETIRED, ROSE = range(len(EVENTS))
+OUT = [k for k, engine in enumerate(Engine) if engine.startswith("mesh_out")]
+NOT_YET = 1 << 62
+HALF = 0.5
+"""Just before."""
+
+
+class Piece(NamedTuple):
+    """Iterations of the instruction at ``place`` up to ``end``, on a tile, are through; pieces come in order."""
+
+    place: int
+    tile: int
+    end: int
+
+
+Needs: TypeAlias = Callable[[int, Numbers, int], Numbers]
+"""What must have been sent for iterations of an instruction up to some end: for each of some tiles an instruction, its
+tile, and up to which iteration.
+"""
+NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
+
+
+@dataclass(frozen=True)
+class Stay:
+    """An instruction on a tile, from when to when: places in the log."""
+
+    place: int
+    began: int
+    retired: float = NOT_YET
+
+
+class Stays:
+    """Who is when at work where in a section, by places in its log."""
+
+    def __init__(self, events: Numbers) -> None:
+        self.events = events
+        shape = (events[:, 2].max(initial=-1) + 1, events[:, 1].max(initial=-1) + 1)
+        self.began, self.retired = np.full(shape, -1), np.full(shape, NOT_YET)
+        for what, where in ((BEGAN, self.began), (RETIRED, self.retired)):
+            [numbers] = np.nonzero(events[:, 4] == what)
+            where[events[numbers, 2], events[numbers, 1]] = numbers
+        self._on_tile: dict[int, tuple[list[int], list[Stay]]] = {}
+
+    def since(self, tile: int, number: float, now: int) -> Sequence[Stay]:
+        """Who has been at work on a tile between ``number`` and ``now``."""
+        if tile not in self._on_tile:
+            [places] = np.nonzero(self.began[:, tile] >= 0)
+            order = places[np.argsort(self.retired[places, tile], kind="stable")].tolist()
+            stays = [self.stay(tile, place) for place in order]
+            self._on_tile[tile] = [int(stay.retired) for stay in stays], stays
+        retired, stays = self._on_tile[tile]
+        return [stay for stay in stays[bisect_left(retired, number) :] if stay.began <= now]
+
+    def stay(self, tile: int, place: int) -> Stay:
+        return Stay(place, int(self.began[place, tile]), int(self.retired[place, tile]))
+
+    @cached_property
+    def rises(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """When the flag of an instruction rose on a tile, and how many iterations were through."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        [numbers] = np.nonzero(self.events[:, 4] == ROSE)
+        for number, (_, tile, place, _, _, done) in zip(numbers.tolist(), self.events[numbers].tolist(), strict=True):
+            found[tile, place].append((number, done))
+        return found
+
+    def meanwhile(self, kinds: Numbers) -> Numbers:
+        """Retirements during which somebody else is at work on the tile, of those instructions that ``kinds`` tells: a
+        place in the log, tile, instruction, the other one.
+        """
+        [retirements] = np.nonzero(self.events[:, 4] == RETIRED)
+        tile, place = self.events[retirements, 1], self.events[retirements, 2]
+        [begun] = np.nonzero((self.events[:, 4] == BEGAN) & kinds[self.events[:, 2]])
+        found = [np.empty((0, 4), np.int64)]
+        for engine in np.unique(self.events[begun, 3]):
+            own = begun[self.events[begun, 3] == engine]
+            codes = np.sort(self.events[own, 1] * len(self.events) + own)
+            at = np.searchsorted(codes, tile * len(self.events) + retirements) - 1
+            there, number = np.divmod(codes[at], len(self.events))
+            other = self.events[number, 2]
+            busy = (at >= 0) & (there == tile) & (self.retired[other, tile] > retirements) & (other != place)
+            found.append(np.stack([retirements, tile, place, other], axis=1)[busy])
+        return np.concatenate(found)
+
+
+def in_order(events: Numbers) -> Numbers:
+    """A section's log of what tiles do. Of one cycle, whatever leaves over the mesh has left before it arrives."""
+    of_tiles = events[(events[:, 1] >= 0) & (events[:, 3] < len(Engine))]
+    return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
+
+
+def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> Numbers:
+    """What happens in a section, in order, cut where it must be: pieces, one a row. ``events`` are :func:`in_order`,
+    ``needs`` says what they take of what others send.
+    """
+    [retirements] = np.nonzero(events[:, 4] == RETIRED)
+    places = np.unique(events[retirements, 2])
+    rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
+    rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
+    whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
+    cutter = _Cutter(Stays(events), meetings, needs)
+    cutter.cut(places.tolist())
+    numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
+    cut = np.array([piece for _, piece in cutter.found], np.int64).reshape(-1, 3)
+    return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
+
+
+class _Cutter:
+    """Cuts off pieces."""
+
+    def __init__(self, stays: Stays, meetings: Meetings, needs: Needs) -> None:
+        self.found: list[tuple[float, Piece]] = []
+        """Pieces, by their places in the log."""
+        self._stays, self._meetings, self._needs = stays, meetings, needs
+        self._cut_off: set[Piece] = set()
+        self._now = 0
+
+    def cut(self, places: Sequence[int]) -> None:
+        """Cut what is under way whenever one of some instructions retires that meets it, or takes some of it."""
+        met: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for number, tile, place, other in self._clashing().tolist():
+            met[number].append((tile, place, other))
+        asked = dict(chain.from_iterable(map(self._early, places)))
+        for number in sorted({*met, *asked}):
+            self._now = number
+            for tile, place, other in met[number]:
+                began, others = (int(self._stays.began[each, tile]) for each in (place, other))
+                self._part(tile, Stay(place, began, number), Stay(other, others))
+            if number in asked:
+                self._ask(asked[number], number)
+
+    def _clashing(self) -> Numbers:
+        """Those who are at work when somebody retires whose bytes they touch, and whose flag rises early."""
+        places = np.unique(self._stays.events[:, 2])
+        early = np.zeros(len(self._stays.began), bool)
+        early[places] = [self._meetings.traits(place).rises_early for place in places.tolist()]
+        found = self._stays.meanwhile(early)
+        codes, pairs = np.unique(found[:, 2] * len(early) + found[:, 3], return_inverse=True)
+        clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
+        return found[np.array(clashes, bool)[pairs]] if len(found) else found
+
+    def _early(self, place: int) -> Iterator[tuple[int, Piece]]:
+        """When an instruction retires, on tiles where somebody is still at work of whose doing it takes some."""
+        tiles, end = np.flatnonzero(self._stays.retired[place] < NOT_YET), self._meetings.traits(place).rounds
+        own, sender, its_tile, _ = self._needs(place, tiles, end).T
+        known = sender < len(self._stays.retired)
+        own, sender, its_tile = own[known], sender[known], its_tile[known]
+        numbers = self._stays.retired[place, own]
+        early = self._stays.retired[sender, its_tile] > numbers
+        for number, tile in zip(numbers[early].tolist(), own[early].tolist(), strict=True):
+            yield number, Piece(place, tile, end)
+
+    def _ask(self, piece: Piece, number: float) -> None:
+        """Cut what is under way of what a piece takes of others."""
+        for _, place, tile, end in self._needs(piece.place, np.array([piece.tile]), piece.end).tolist():
+            stay = self._stays.stay(tile, place) if place < len(self._stays.began) else Stay(0, -1)
+            if 0 <= stay.began <= self._now and stay.retired >= number:
+                self._cut_at(number - HALF, Piece(place, tile, end), stay.began)
+
+    def _cut_at(self, number: float, piece: Piece, began: int) -> None:
+        """Iterations of an instruction that began then are through at that place in the log."""
+        if piece in self._cut_off:
+            return
+        self._cut_off.add(piece)
+        self.found.append((number, piece))
+        self._ask(piece, number)
+        mine = Stay(piece.place, began, number)
+        for other in self._stays.since(piece.tile, number, self._now):
+            if other.began < number and other.place != piece.place and self._meetings.traits(other.place).rises_early:
+                self._part(piece.tile, mine, other)
+
+    def _part(self, tile: int, mine: Stay, other: Stay) -> None:
+        """Cut what may have to come in between of two instructions, the other of which is still at work, and whose flag
+        rises meanwhile.
+        """
+        if self._meetings.clash(mine.place, other.place):
+            for number, place, done, began in self._cuts(tile, mine, other):
+                self._cut_at(number, Piece(place, tile, done), began)
+
+    def _cuts(self, tile: int, mine: Stay, other: Stay) -> Iterator[tuple[int, int, int, int]]:
+        """Places in the log, instructions, how far they are, and when they began."""
+        rises = self._stays.rises
+        theirs = [rise for rise in rises.get((tile, other.place), ()) if rise[0] < mine.retired]
+        if not theirs or not self._may_wait(tile, mine, other, theirs[0][0]):
+            return
+        own = [rise for rise in rises.get((tile, mine.place), ()) if rise[0] < theirs[-1][0]]
+        if not own or not self._may_wait(tile, other, mine, own[0][0]):
+            yield theirs[-1][0], other.place, theirs[-1][1], other.began
+            return
+        yield from ((at, other.place, done, other.began) for at, done in theirs)
+        yield from ((at, mine.place, done, mine.began) for at, done in own)
+
+    def _may_wait(self, tile: int, one: Stay, other: Stay, rose: int) -> bool:
+        """Whether ``one`` may have waited for a flag that the ``other`` raised, from ``rose`` on."""
+        traits = self._meetings.traits
+        if one.began < rose and not traits(one.place).is_held:
+            return False
+        left = self._stays.since(tile, rose, self._now)
+        reached, seen = [one], {one.place, other.place}
+        while reached:
+            each = reached.pop()
+            if traits(other.place).raises in traits(each.place).watches:
+                return True
+            for stay in left:
+                earlier = stay.retired < each.began or traits(stay.place).raises in traits(each.place).watches
+                if earlier and stay.place not in seen:
+                    seen.add(stay.place)
+                    reached.append(stay)
+        return False

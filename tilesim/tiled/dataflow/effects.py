@@ -1,0 +1,155 @@
+"""What each instruction does to the bytes of the tiles that it is for."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+
+import numpy as np
+
+from tilesim.sim.core.memory import Bytes, Memory, Places
+from tilesim.tiled.core.timing import Numbers
+from tilesim.tiled.dataflow.cuts import NO_NEEDS
+from tilesim.tiled.dataflow.mesh import Meshes
+from tilesim.tiled.dataflow.ring import RingRows
+from tilesim.tiled.dataflow.sent import Sent
+from tilesim.tiled.dataflow.stacks import Part, Stacks
+from tilesim.tiled.isa.model.fields import MemoryName, Traversal
+from tilesim.tiled.isa.model.instructions import (
+    Copy,
+    Instruction,
+    MeshIn,
+    MeshOut,
+    NarrowToWide,
+    RingConsume,
+    RingProduce,
+    TensorOp,
+    WideToNarrow,
+)
+from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
+from tilesim.tiled.units.tensor.strided_product import StridedProduct
+
+FILL_BYTES = 256
+
+
+class Effects:
+    """Carries instructions out on stacked memories."""
+
+    def __init__(
+        self, ops: Sequence[Instruction], stacks: Stacks, decoder: Decoder, sent: Sent, mesh: Meshes, ring: RingRows
+    ) -> None:
+        self._ops, self._stacks, self._decoder = ops, stacks, decoder
+        self._sent, self._mesh, self._ring = sent, mesh, ring
+        self._sent_bytes = np.array([self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops])
+        self._verbs: dict[type, Callable[..., None]] = {
+            TensorOp: self._compute,
+            NarrowToWide: self._copy,
+            WideToNarrow: self._copy,
+            MeshIn: self._take_words,
+            MeshOut: self._send,
+            RingConsume: self._take_rows,
+            RingProduce: self._send,
+        }
+
+    def carry(self, place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        """Let the bytes be as they are when iterations of the instruction at ``place`` are through on ``tiles``."""
+        op = self._ops[place]
+        self._verbs[type(op)](op, place, tiles, first, end)
+
+    def takes(self, place: int) -> bool:
+        """Whether the instruction at ``place`` takes what others send."""
+        op = self._ops[place]
+        return isinstance(op, RingConsume) or (isinstance(op, MeshIn) and op.fill is None)
+
+    def needs(self, place: int, tiles: Numbers, end: int) -> Numbers:
+        """What must have been sent for iterations of an instruction up to ``end``: for each of the ``tiles`` an
+        instruction, its tile, and up to which iteration.
+        """
+        op = self._ops[place]
+        if isinstance(op, RingConsume):
+            return self._ring.senders(place, tiles, end)
+        if not self.takes(place):
+            return NO_NEEDS
+        out, sender = self._mesh.sender[place, tiles].T
+        took = end * self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
+        return np.stack([tiles, out, sender, -(-took // self._sent_bytes[out])], axis=1)
+
+    def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        decoded = self._decoder.tensorop(op, self._stacks.alike)
+        for part in self._stacks.parts(tiles):
+            for alike in self._of_one_weight(decoded, part):
+                alike.results.compute(decoded, first, end)
+
+    def _of_one_weight(self, decoded: Decoded, part: Part) -> Iterator[Part]:
+        """The tiles of a part, together where a product finds the same weights."""
+        regular = decoded.regular
+        if len(part.tiles) == 1 or not isinstance(regular, StridedProduct):
+            yield part
+            return
+        wide, samples = part.memories.wide.content, self._stacks.samples
+        spans = [wide[:, low:end] for low, end in regular.entry.ranges]
+        left = np.arange(len(part.tiles))
+        while len(left):
+            head = left[0] * samples
+            same = np.all([(span == span[head]).all(axis=1) for span in spans], axis=0).reshape(-1, samples)
+            together = left[np.all(same, axis=1)[left]]
+            if len(together) == len(part.tiles):
+                yield part
+                return
+            chosen = together if len(together) else left[:1]  # a tile whose samples differ
+            yield from self._stacks.parts([part.tiles[k] for k in chosen.tolist()])
+            left = np.setdiff1d(left, chosen)
+
+    def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        narrow, wide = MemoryName.NARROW, MemoryName.WIDE
+        source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
+        row_bytes = self._access_bytes(wide)
+        for part in self._stacks.parts(tiles):
+            data = _memory(part, source).read(self._places(op.read, source, first, end, row_bytes))
+            _memory(part, target).write(self._places(op.write, target, first, end, row_bytes), data)
+
+    def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
+        places = self._decoder.ttu.places(op.read, self._access_bytes(memory))
+        for part in self._stacks.parts(tiles):
+            data = _memory(part, memory).read(places.part(first, end))
+            self._sent.put(place, op.tiles, part.tiles, first, len(places), data)
+
+    def _take_words(self, op: MeshIn, place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        memory = MemoryName(self._stacks.topology.mesh.destination)
+        size = self._access_bytes(memory)
+        places = self._decoder.ttu.places(op.write, size).part(first, end)
+        for part in self._stacks.parts(tiles):
+            if op.fill is None:
+                data = self._words(place, part.tiles, first * size, end * size).reshape(-1, end - first, size)
+            else:
+                data = np.full((1, end - first, size), op.fill % FILL_BYTES, np.uint8)
+            _memory(part, memory).write(places, data)
+
+    def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
+        """What neighbours have sent, [tiles, samples, bytes]."""
+        outs, senders = self._mesh.sender[place, tiles].T
+        words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
+        for out in np.unique(outs).tolist():
+            sent = self._sent.of(out, senders[outs == out].tolist())
+            words[outs == out] = sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
+        return words
+
+    def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        places = self._decoder.ttu.places(op.write, self._access_bytes(MemoryName.WIDE)).part(first, end)
+        for same, taken in self._ring.taken(place, tiles, first, end):
+            rows = self._ring.rows(taken)
+            for part in self._stacks.parts(same):
+                part.memories.wide.write(places, part.spread(rows))
+
+    def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int, row_bytes: int) -> Places:
+        """Where rows, which may be several accesses each, are read or written."""
+        size = self._access_bytes(memory)
+        return self._decoder.ttu.places(traversal, size).part(first * row_bytes // size, end * row_bytes // size)
+
+    def _access_bytes(self, memory: MemoryName) -> int:
+        alike = self._stacks.alike
+        return alike.row_bytes if memory == MemoryName.WIDE else alike.word_bytes
+
+
+def _memory(part: Part, name: MemoryName) -> Memory:
+    return part.memories.wide if name == MemoryName.WIDE else part.memories.narrow

@@ -1,0 +1,147 @@
+"""What goes over the ring, by transfer and row: who takes what is in the core's log."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tilesim.sim.core.memory import Bytes, Memory, joined
+from tilesim.tiled.core.timing import Numbers
+from tilesim.tiled.dataflow.sent import Sent
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.classifier import classified
+
+
+class Taken(NamedTuple):
+    """Rows of a transfer, from ``row`` on, that an instruction takes as its rows from ``first`` on."""
+
+    first: int
+    transfer: int
+    row: int
+    rows: int
+
+
+class RingRows:
+    """The rows of each transfer, (samples or 1, rows, row bytes); ``host`` are those that the host sends, in order."""
+
+    def __init__(
+        self, ops: Sequence[Instruction], topology: Topology, transfers: Numbers, data: Memory, host: Bytes, sent: Sent
+    ) -> None:
+        self._ops, self._topology, self._data, self._host, self._sent = ops, topology, data, host, sent
+        self._row_bytes = topology.wide_memory.row_bytes
+        self._transfers = transfers[:, [0, 1, 5]]
+        produced = np.array([isinstance(op, RingProduce) for op in ops], bool)
+        self._of_tiles = produced[transfers[:, 0]]
+        self._log: Numbers = np.empty((0, 6), np.int64)
+        """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
+        self._replies: dict[int, Bytes] = {}
+        self._from_host = dict(_places_of_host(ops))
+
+    def hear(self, deliveries: Numbers) -> None:
+        """Who has taken what in a section."""
+        self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
+
+    def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
+        """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
+        log = self._within(place, first, end)
+        log = log[np.isin(log[:, 0], np.asarray(tiles) + 1)]
+        if len(log) == len(tiles):  # one stretch of rows each
+            stretches, which = np.unique(log[:, 1:], axis=0, return_inverse=True)
+            which = which.reshape(-1)
+            return [((log[which == k, 0] - 1).tolist(), [Taken(*row)]) for k, row in enumerate(stretches.tolist())]
+        alike: dict[tuple[Taken, ...], list[int]] = {}
+        for tile in tiles:
+            alike.setdefault(tuple(map(Taken._make, log[log[:, 0] == tile + 1, 1:].tolist())), []).append(tile)
+        return [(same, [*taken]) for taken, same in alike.items()]
+
+    def senders(self, place: int, tiles: Numbers, end: int) -> Numbers:
+        """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
+        instruction, its tile, and up to which of its rows.
+        """
+        node, _, transfer, row, count = self._within(place, 0, end).T
+        theirs = self._of_tiles[transfer] & np.isin(node, tiles + 1)
+        op, _, tile = self._transfers[transfer[theirs]].T
+        return np.stack([node[theirs] - 1, op, tile, (row + count)[theirs]], axis=1)
+
+    def at(self, place: int, node: int) -> Bytes:
+        """All that an instruction takes at a stop."""
+        log = self._within(place, 0, 1 << 62)
+        return self.rows([Taken(*row) for row in log[log[:, 0] == node, 1:].tolist()])
+
+    def _within(self, place: int, first: int, end: int) -> Numbers:
+        """Of what was taken for an instruction as its rows from ``first`` up to ``end``: node, its first row, transfer,
+        the first row of that, and how many.
+        """
+        low, high = np.searchsorted(self._log[:, 0], [place, place + 1])
+        node, own, transfer, row, count = self._log[low:high, 1:].T
+        start, stop = np.maximum(own, first), np.minimum(own + count, end)
+        return np.stack([node, start, transfer, row + start - own, stop - start], axis=1)[start < stop]
+
+    def rows(self, taken: Sequence[Taken]) -> Bytes:
+        """All of them, one after the other."""
+        return joined([self._rows(each.transfer, each.row, each.row + each.rows) for each in taken])
+
+    def at_sink(self, place: int) -> Bytes:
+        """What reaches the ring's sink for an instruction."""
+        return self.at(place, self._topology.tiles + 2)
+
+    def _rows(self, transfer: int, first: int, end: int) -> Bytes:
+        place, moved, tile = self._transfers[transfer].tolist()
+        op = self._ops[place]
+        if isinstance(op, RingProduce):
+            sent: Bytes = self._sent.of(place, [tile])[0]
+            return sent[:, first:end]
+        if isinstance(op, Classify):
+            return self._reply(place, op)[:, first:end]
+        assert isinstance(op, Infeed)
+        first, end = (moved * op.rows + row for row in (first, end))
+        if op.source == "data":
+            return self._stored(op, first, end)
+        if op.source == "host":
+            start = self._from_host[place]
+            return self._host[:, start + first : start + end]
+        if place not in self._replies:
+            self._replies[place] = self.at_sink(place)
+        return self._replies[place][:, first:end]
+
+    def _stored(self, op: Infeed, first: int, end: int) -> Bytes:
+        low, high = (op.address + row * self._row_bytes for row in (first, end))
+        self._data.check(low, high)
+        return self._data.content[:, low:high].reshape(1, end - first, self._row_bytes)
+
+    def _reply(self, place: int, op: Classify) -> Bytes:
+        if place not in self._replies:
+            reply = classified(op, self.at(place, self._topology.tiles + 1))
+            self._replies[place] = reply.reshape(len(reply), -1, self._row_bytes)
+        return self._replies[place]
+
+
+def _merged(log: Numbers) -> Numbers:
+    """In the order of instructions, nodes and rows; rows that follow one another, as one."""
+    log = log[np.lexsort((log[:, 2], log[:, 1], log[:, 0]))]
+    op, node, first, transfer, row, count = log.T
+    begins = np.ones(len(log), bool)
+    same = (node[1:] == node[:-1]) & (op[1:] == op[:-1]) & (transfer[1:] == transfer[:-1])
+    begins[1:] = ~(same & (first[1:] == (first + count)[:-1]) & (row[1:] == (row + count)[:-1]))
+    starts = np.flatnonzero(begins)
+    merged = log[starts]
+    if len(starts):
+        merged[:, 5] = np.add.reduceat(count, starts)
+    return merged
+
+
+def _places_of_host(ops: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
+    """The first of the host's rows for each infeed that takes some."""
+    row = 0
+    for place, op in enumerate(ops):
+        if isinstance(op, Infeed) and op.source == "host":
+            yield place, row
+            row += op.total_rows
+
+
+def stacked(rows: Sequence[Bytes], row_bytes: int) -> Bytes:
+    """Rows of (samples, row bytes) each as (samples, rows, row bytes)."""
+    return np.stack(rows, axis=1) if rows else np.zeros((1, 0, row_bytes), np.uint8)

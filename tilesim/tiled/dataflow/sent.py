@@ -1,0 +1,37 @@
+"""What left a memory for the mesh or the ring, until somebody takes it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from tilesim.sim.core.memory import Bytes
+from tilesim.tiled.isa.model.fields import bits
+
+
+class Sent:
+    """By instruction, [tiles, samples, accesses, bytes]: registers and links on the way hold it."""
+
+    def __init__(self, samples: int) -> None:
+        self._samples = samples
+        self._data: dict[int, Bytes] = {}
+        self._rows: dict[int, dict[int, int]] = {}
+
+    def put(self, place: int, mask: int, tiles: Sequence[int], first: int, count: int, data: Bytes) -> None:
+        """Accesses from ``first`` on of the instruction at ``place``, which makes ``count`` of them on each tile of a
+        ``mask``, have read ``data``, (tiles × samples, accesses, bytes).
+        """
+        if place not in self._data:
+            self._rows[place] = {tile: row for row, tile in enumerate(bits(mask))}
+            shape = len(self._rows[place]), self._samples, count, data.shape[-1]
+            self._data[place] = np.zeros(shape, np.uint8)
+        numbers = [self._rows[place][tile] for tile in tiles]
+        self._data[place][numbers, :, first : first + data.shape[1]] = data.reshape(
+            len(tiles), self._samples, *data.shape[1:]
+        )
+
+    def of(self, place: int, tiles: Sequence[int]) -> Bytes:
+        """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]."""
+        numbers = [self._rows[place][tile] for tile in tiles]
+        return self._data[place][numbers]

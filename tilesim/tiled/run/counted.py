@@ -1,0 +1,218 @@
+"""What was measured of a run of the compiled engine: what the core timed, and instructions times what each does.
+
+How often an instruction accesses a memory, and how many bytes it moves where, does not depend on time: it is in the
+program. Each unit has it for one of the instructions of every layer.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from tilesim.arithmetic import classify
+from tilesim.machines.statistics import Bus
+from tilesim.sim.core.action import Action, Actions
+from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.unit import Reason, Unit
+from tilesim.tiled.core.timing import Numbers, Timing
+from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED
+from tilesim.tiled.flat.columns import KINDS
+from tilesim.tiled.flat.rows import reply_bytes
+from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
+from tilesim.tiled.isa.model.fields import Engine, Flag, Side, bits, neighbour
+from tilesim.tiled.isa.model.instructions import (
+    WORD_BYTES,
+    Classify,
+    Infeed,
+    MeshOut,
+    Outfeed,
+    Record,
+    RingProduce,
+    ScalarFence,
+    TensorOp,
+    header_of,
+)
+from tilesim.tiled.isa.model.loops import iterations
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.measured import Measured
+from tilesim.tiled.topology import Topology
+from tilesim.tiled.units.chip import RunPart
+from tilesim.tiled.units.classifier import PER_COMPARISON, PER_ELEMENT
+from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.tensor_control import LayerShare
+
+CAUSES = (*KINDS, *Flag)
+NOT_THERE = Engine.RING_CONSUMER_B
+"""What no chip has whose programs are covered."""
+SHOWN = {"idle": Reason.INSTRUCTION}
+
+
+def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
+    """What there is to say of a run that came to its end."""
+    units = {track: Unit(Clock(), track) for track in tracks(program.topology)}
+    for track, cycles in (timing.units or {}).items():
+        units[track].cycles = dict(cycles)
+    _Counter(program, units, decoder).count()
+    tiles = range(program.topology.tiles)
+    mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
+    parts = [RunPart(timing.start, _shares(program, timing))]
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, [], lambda _: timing.start, [])
+
+
+def tracks(topology: Topology) -> Iterator[str]:
+    """The units of a chip, in its order."""
+    yield from (f"chip.ring.link{node}" for node in range(topology.ring_links))
+    yield from (f"chip.{name}" for name in ("host.infeed", "host.outfeed", "infeed", "outfeed"))
+    sides = [
+        [side for side in Side if neighbour(topology.grid, tile, side) is not None] for tile in range(topology.tiles)
+    ]
+    for tile, there in enumerate(sides):
+        engines = [engine for engine in Engine if not (engine.startswith("mesh_out") or engine is NOT_THERE)]
+        yield from (f"chip.tile{tile}.{name}" for name in (engines[0], "mac_array", *engines[1:]))
+        yield from (f"chip.tile{tile}.mesh_out_{side}" for side in there)
+    yield from (f"chip.mesh.tile{tile}.{side}" for tile, there in enumerate(sides) for side in there)
+    yield from ("chip.classifier", "chip.controller")
+    yield from (f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops))
+
+
+def _buses(units: dict[str, Unit]) -> dict[str, Bus]:
+    def some(start: str, end: str = "") -> list[Unit]:
+        return [unit for track, unit in units.items() if track.startswith(start) and track.endswith(end)]
+
+    mesh, host = some("chip.mesh."), some("chip.host.")
+    producers = some("chip.tile", ".ring_producer")
+    return {
+        "ring": Bus([units["chip.infeed"], *producers, units["chip.classifier"]], some("chip.ring.")),
+        "mesh": Bus(mesh, mesh),
+        "instruction_bus": Bus([units["chip.controller"]], some("chip.instruction_bus.")),
+        "host": Bus(host, host),
+    }
+
+
+class _Counter:
+    """Counts what each instruction of a run does, for the units that do it."""
+
+    def __init__(self, program: Program, units: dict[str, Unit], decoder: Decoder) -> None:
+        self._program, self._units, self._decoder = program, units, decoder
+        self._topology = program.topology
+        self._row_bytes = program.topology.wide_memory.row_bytes
+        self._memories = TileMemories("counted", program.topology, 1)
+        self._labels: dict[int, str] = {}
+        for op in program.run:
+            self._labels.setdefault(op.layer, op.label)
+        self._acts: dict[tuple[str, int, int], Counter[Action]] = {}
+        self._moves: Counter[tuple[str, int]] = Counter()
+        self._carried: Counter[tuple[int, int]] = Counter()
+
+    def count(self) -> None:
+        announced = 0
+        for op in self._program.run:
+            size_bytes = (op.words - (announced > 0)) * WORD_BYTES
+            announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
+            if not isinstance(op, Infeed | Outfeed | ScalarFence):
+                self._move("controller", op.layer, size_bytes)
+                self._carried[header_of(op, self._topology.tiles).bit_length(), op.layer] += size_bytes
+            self._count(op)
+        for (stops, layer), size_bytes in self._carried.items():
+            for stop in range(stops):
+                self._move(f"instruction_bus.stop{stop}", layer, size_bytes)
+        self._book()
+
+    def _book(self) -> None:
+        for (track, layer), moved_bytes in self._moves.items():
+            if moved_bytes:
+                self._units[f"chip.{track}"].moved[self._labels[layer]] = moved_bytes
+        for (name, tiles, layer), actions in self._acts.items():
+            for track in [f"tile{tile}.{name}" for tile in bits(tiles)] if tiles else [name]:
+                unit = self._units[f"chip.{track}"]
+                unit.instruction = self._labels[layer]
+                unit.act(actions)
+
+    def _count(self, op: Any) -> None:
+        if isinstance(op, Infeed):
+            self._count_infeed(op)
+        elif isinstance(op, Outfeed):
+            self._move("host.outfeed", op.layer, op.rows * self._row_bytes)
+        elif isinstance(op, Classify):
+            self._count_classify(op)
+        elif isinstance(op, TensorOp):
+            decoded = self._decoder.tensorop(op, self._memories)
+            self._act(op.engine, op, decoded.accesses)
+            self._act("mac_array", op, decoded.operations)
+        elif hasattr(op, "engine"):
+            sides = operands(op, self._topology)
+            self._act(op.engine, op, {Action(side.access): iterations(getattr(op, side.field).nest) for side in sides})
+            self._count_sent(op)
+
+    def _count_sent(self, op: Any) -> None:
+        if isinstance(op, RingProduce):
+            size_bytes = iterations(op.read.nest) * self._row_bytes
+            for tile in bits(op.tiles):
+                self._move(f"tile{tile}.ring_producer", op.layer, size_bytes)
+                self._pass(tile + 1, op.to, op.layer, size_bytes)
+        elif isinstance(op, MeshOut):
+            [side] = operands(op, self._topology)
+            size_bytes = iterations(op.read.nest) * sizes_bytes(self._topology)[side.unit]
+            for tile in bits(op.tiles):
+                self._move(f"mesh.tile{tile}.{op.side}", op.layer, size_bytes)
+
+    def _count_infeed(self, op: Infeed) -> None:
+        size_bytes = op.rows * self._row_bytes
+        self._move("infeed", op.layer, op.transfers * size_bytes)
+        for k in range(op.transfers):
+            self._pass(0, op.to << k, op.layer, size_bytes)
+        if op.source == "host":
+            self._move("host.infeed", op.layer, op.transfers * size_bytes)
+        if op.source == "data":
+            self._act("infeed", op, {Action.DATA_MEMORY_READ: op.total_rows})
+
+    def _count_classify(self, op: Classify) -> None:
+        size_bytes = -(-reply_bytes(op) // self._row_bytes) * self._row_bytes
+        self._move("classifier", op.layer, size_bytes)
+        self._pass(self._topology.tiles + 1, 1 << self._topology.tiles + 1, op.layer, size_bytes)
+        actions = PER_ELEMENT if op.function in classify.SOFTMAXES else PER_COMPARISON
+        looks = op.elements * classify.passes(op.function, op.scaling)
+        self._act("classifier", op, dict.fromkeys(actions, looks))
+
+    def _pass(self, sender: int, to: int, layer: int, size_bytes: int) -> None:
+        """Bytes go over the ring's links up to the last of the nodes that they are for."""
+        nodes = self._topology.tiles + 3
+        reach = max((node + 1 - sender) % nodes for node in bits(to))
+        for place in range(reach):
+            self._move(f"ring.link{(sender + place) % nodes}", layer, size_bytes)
+
+    def _move(self, track: str, layer: int, size_bytes: int) -> None:
+        self._moves[track, layer] += size_bytes
+
+    def _act(self, name: str, op: Any, actions: Actions) -> None:
+        self._acts.setdefault((name, getattr(op, "tiles", 0), op.layer), Counter()).update(actions)
+
+
+def _shares(program: Program, timing: Timing) -> list[dict[int, LayerShare]]:
+    """Each tile's part in each layer."""
+    assert timing.run is not None
+    assert timing.spent is not None
+    assert timing.waits is not None
+    shares: list[dict[int, LayerShare]] = [{} for _ in range(program.topology.tiles)]
+    layers = [op.layer for op in chain(program.load, program.run)]
+    tensor = [*Engine].index(Engine.TENSOR)
+    events = timing.run.events
+    for cycle, tile, op, _, what, _ in events[(events[:, 3] == tensor) & (events[:, 1] >= 0)].tolist():
+        share = shares[tile].setdefault(layers[op], LayerShare())
+        if what == BEGAN:
+            share.start = min(share.start, cycle)
+        elif what == RETIRED:
+            share.end = cycle + 1
+    _spend(shares, timing.spent)
+    for tile, op, cause, since, until in timing.waits.tolist():
+        share = shares[tile].setdefault(layers[op], LayerShare())
+        share.waits.append((SHOWN.get(CAUSES[cause], CAUSES[cause]), range(since, until)))
+    return shares
+
+
+def _spend(shares: list[dict[int, LayerShare]], spent: Numbers) -> None:
+    for tile, row, cause in zip(*(axis.tolist() for axis in spent.nonzero()), strict=True):
+        shares[tile][row - 1].spent[CAUSES[cause]] += int(spent[tile, row, cause])

@@ -1,0 +1,106 @@
+"""Which engine runs a program: SimPy, which defines what a run is, or the compiled one, which says the same sooner."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from tilesim.errors import AccessError, InputError
+from tilesim.machines import frame
+from tilesim.machines.options import RunOptions
+from tilesim.run import Run, RunProgress
+from tilesim.tiled.core.build import NoCompiler, library
+from tilesim.tiled.core.timing import timed
+from tilesim.tiled.dataflow.carry_out import carried_out
+from tilesim.tiled.dataflow.order import Refused
+from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.tables import tables_of
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run import host_driver, statistics
+from tilesim.tiled.run.counted import counted
+from tilesim.tiled.units.host.sendings import MadeRow
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.ttu import TraversalForm
+
+WORTH = 400
+"""Instructions, counted in every tile, from which on it pays to take the compiled engine."""
+
+
+def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, racing: bool) -> Run | str:
+    """A run of the compiled engine, if the ``options`` want it and it comes to its end; else why there is none, if
+    anybody asked for it.
+
+    Raises:
+        InputError: the options ask for it, and it does not cover the program or the other options.
+    """
+    if options.engine == "simpy" or (options.engine == "auto" and _instructions(program) < WORTH):
+        return ""
+    gaps = [*_uncovered(program, options, racing)]
+    if gaps and options.engine == "compiled":
+        raise InputError(f"{program.name}: {gap}" for gap in gaps)
+    if gaps:
+        return ""
+    try:
+        library()
+    except NoCompiler as error:
+        return f"SimPy ran this, not the compiled engine: {error}" if options.engine == "compiled" else ""
+    return _run(frame.named(program), inputs, options)
+
+
+def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
+    host = host_driver.HostSide(program, inputs)
+    samples, rows = host.samples, [row for row in host.rows if not isinstance(row, MadeRow)]
+    layers = tuple(layer.name for layer in program.layers)
+    options.on_start(lambda: RunProgress("run", 0, None, layers))
+    decoder = Decoder(TraversalForm(program.topology.tile))
+    timing = timed(program, tables=tables_of(program, decoder))
+    if timing.outcome != "ended":
+        return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
+    try:
+        data = carried_out(program, timing, rows, samples, decoder)
+    except AccessError:
+        return ""
+    except Refused as error:
+        if options.engine == "compiled":
+            raise InputError(f"{program.name}: {_taking_parts(program, error.place)}") from None
+        return ""
+    cycles = range(timing.start, timing.start + timing.cycles)
+    return Run(
+        outputs=[
+            host_driver.output_array(tensor, np.broadcast_to(each, (samples, each.shape[1])))
+            for tensor, each in zip(program.outputs, data, strict=True)
+        ],
+        cycles=timing.cycles,
+        statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, None),
+        engine="compiled",
+    )
+
+
+def _taking_parts(program: Program, place: int) -> str:
+    op = (*program.load, *program.run)[place]
+    return f"{op.label} takes a part of what another instruction sends, whose rest depends on it: that is not covered"
+
+
+def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[str]:
+    """What keeps the compiled engine from running a program as it is to be run."""
+    said = {
+        "keep_tensors": options.keep_tensors,
+        "trace": options.recording is not None,
+        "holds": bool(options.holds),
+        "instant": bool(options.instant),
+        "signals": options.signals is not None,
+        "on_packet": options.on_packet is not None,
+    }
+    yield from (f"{name} must be left out for the compiled engine" for name, given in said.items() if given)
+    if options.masters != "meet":
+        yield f"masters must be meet for the compiled engine, not {options.masters}"
+    if racing:
+        yield "accesses must have an order for the compiled engine: nothing orders some of them"
+    yield from uncovered(program)
+
+
+def _instructions(program: Program) -> int:
+    return sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))
