@@ -71,4 +71,4 @@ def test_everything_the_project_asks_for_is_there() -> None:
 def test_a_plain_setup_installs_nothing_heavy() -> None:
     found = {*names(script("locked").locked(PROJECT, LOCK, []))}
     assert found >= {"numpy", "onnx", "pydantic", "hatchling"}
-    assert found.isdisjoint({"matplotlib", "numba", "onnxruntime", "pytest", "mypy", "dask", "scikit-learn", "scipy"})
+    assert found.isdisjoint({"matplotlib", "onnxruntime", "pytest", "mypy", "dask", "scikit-learn", "scipy"})

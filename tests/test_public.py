@@ -14,7 +14,7 @@ from tests.scripts import script
 from tilesim import public
 
 ROOT = Path(__file__).resolve().parent.parent
-HEAVY = {"onnx", "tflite", "flatbuffers", "perfetto", "typer", "click", "rich", "matplotlib", "numba"}
+HEAVY = {"onnx", "tflite", "flatbuffers", "perfetto", "typer", "click", "rich", "matplotlib"}
 SIMULATES = """
 import sys, tilesim
 program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))

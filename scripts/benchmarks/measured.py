@@ -16,7 +16,7 @@ from scripts.benchmarks.material import SCALESIM, MaterialError
 from scripts.benchmarks.processes import Patience, Record, Subject, interleaved
 
 SCHEMA = "tilesim.bench/1"
-PACKAGES = ("tilesim", "numpy", "numba", "simpy", "ai-edge-litert", "onnxruntime")
+PACKAGES = ("tilesim", "numpy", "simpy", "ai-edge-litert", "onnxruntime")
 
 
 def document(groups: Sequence[Group], settings: Settings, patience: Patience) -> dict[str, Any]:

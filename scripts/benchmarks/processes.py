@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
 Record = dict[str, Any]
 
@@ -30,7 +30,6 @@ class Subject:
     label: str
     kind: str = "simulate"
     arguments: Mapping[str, Any] = field(default_factory=dict)
-    environment: Mapping[str, str] = field(default_factory=dict)
     needs: tuple[str, ...] = ()
     answer: str = ""
     python: tuple[str, ...] = ()
@@ -78,7 +77,7 @@ def ran(subject: Subject, limit_seconds: float) -> Record:
     """The record of a subject in a fresh process; with ``error`` in it if there is none."""
     if missing := [name for name in subject.needs if importlib.util.find_spec(name) is None]:
         return {"error": f"{' and '.join(missing)} is not installed"}
-    environment = {**os.environ, "PYTHONPATH": str(ROOT), **subject.environment}
+    environment = {**os.environ, "PYTHONPATH": str(ROOT)}
     try:
         done = subprocess.run(  # noqa: S603  (our own subjects)
             subject.command,

@@ -12,11 +12,13 @@ import hashlib
 import json
 import resource
 import statistics
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any, TypeVar
 
 import numpy as np
@@ -36,20 +38,48 @@ INVOCATIONS = 5
 
 
 def simulate(
-    model: str, topology: str, changes: Mapping[str, str] = {}, layers: int = 0, trace: bool = False
+    model: str,
+    topology: str,
+    changes: Mapping[str, str] = {},
+    layers: int = 0,
+    trace: bool = False,
+    engine: str = "auto",
 ) -> Record:
-    """Compile a model, or its first ``layers``, for a chip, and run it once."""
+    """Run a model, or its first ``layers``, once on a chip, from a program that another process has compiled."""
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "program.tbin")
+        given = {"model": model, "topology": topology, "changes": changes, "layers": layers, "path": path}
+        compiling = _elsewhere("compiled", given)
+        if "error" in compiling:
+            return compiling
+        program, loading = timed(lambda: tilesim.load_program(path))
+    network = tilesim.load_network(model)
+    arrays = inputs(first_layers(network, layers) if layers else network)
+    gc.collect()
+    run, simulating = timed(lambda: tilesim.simulate(program, arrays, trace=trace, engine=engine))
+    return {
+        **simulating, "load_seconds": loading["seconds"], "compile_seconds": compiling["seconds"],
+        "peak_bytes": max(peak_bytes(), compiling["peak_bytes"]), "cycles": run.cycles, "engine": run.engine,
+        "instructions": len(program.run), "macs": network.macs, "answer": hashed(run.outputs),
+    }  # fmt: skip
+
+
+def compiled(model: str, topology: str, changes: Mapping[str, str], layers: int, path: str) -> Record:
+    """Compile a model, or its first ``layers``, for a chip, and save the program."""
     network = tilesim.load_network(model)
     network = first_layers(network, layers) if layers else network
     chip = tilesim.load_topology(topology, changes)
     program, compiling = timed(lambda: tilesim.compile(network, chip))
-    arrays = inputs(network)
-    gc.collect()
-    run, simulating = timed(lambda: tilesim.simulate(program, arrays, trace=trace))
-    return {
-        **simulating, "compile_seconds": compiling["seconds"], "peak_bytes": peak_bytes(), "cycles": run.cycles,
-        "instructions": len(program.run), "macs": network.macs, "answer": hashed(run.outputs),
-    }  # fmt: skip
+    tilesim.save_program(program, path)
+    return {**compiling, "peak_bytes": peak_bytes()}
+
+
+def _elsewhere(kind: str, arguments: Record) -> Record:
+    """The record of a subject in a process of its own."""
+    command = [sys.executable, "-m", "scripts.benchmarks.subject", kind, json.dumps(arguments)]
+    done = subprocess.run(command, check=True, stdout=subprocess.PIPE, text=True)  # noqa: S603  (our own)
+    record: Record = json.loads(done.stdout.splitlines()[-1])
+    return record
 
 
 def instructions(kind: str, count: int) -> Record:
@@ -147,6 +177,7 @@ def peak_bytes() -> int:
 
 SUBJECTS: Mapping[str, Callable[..., Record]] = {
     "simulate": simulate,
+    "compiled": compiled,
     "instructions": instructions,
     "litert": litert,
     "onnxruntime": onnxruntime,

@@ -88,7 +88,7 @@ def _settle(folder: Path, out: IO[bytes], err: IO[bytes]) -> None:
 def _environment(folder: Path) -> dict[str, str]:
     """A folder of its own for temporary files, and a terminal of a known width."""
     temporary = str(folder.parent / "tmp")
-    return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": temporary, "COLUMNS": "80", "TILESIM_NUMBA": "0"}
+    return {**os.environ, "PYTHONPATH": str(ROOT), "TMPDIR": temporary, "COLUMNS": "80"}
 
 
 def _called(words: Sequence[str]) -> int:

@@ -60,7 +60,7 @@ def test_the_help_loads_nothing_heavy() -> None:
 def test_a_yaml_network_loads_only_what_it_needs() -> None:
     loaded = loaded_for("run", "pocket")
     assert {"numpy", "simpy", "tilesim.tiled.machine"} <= loaded
-    unwanted = {"onnx", "perfetto", "tflite", "matplotlib", "flatbuffers", "google", "numba"}
+    unwanted = {"onnx", "perfetto", "tflite", "matplotlib", "flatbuffers", "google"}
     assert (
         loaded & {*unwanted, "tilesim.systolic.machine", "tilesim.tiled.stepped", "tilesim.tiled.counterexamples"}
         == set()

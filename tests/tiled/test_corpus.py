@@ -12,7 +12,6 @@ from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.waits import AT_ODDS, CAN_ON_BOTH, undecided, waits
 from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, TAKEN, chips
-from tilesim.compiled import VARIABLE
 from tilesim.errors import ProgramError
 from tilesim.machines.verify import COLLIDED, ENDED, differences, event_result
 from tilesim.tiled.isa.model.program import Program
@@ -129,11 +128,8 @@ def test_thousands_of_random_programs_with_records_agree(chunk: int, chunks: int
     ("chunk", "chunks"),
     [(2, 20), (3, 20), *(pytest.param(chunk, 4, marks=pytest.mark.soak) for chunk in range(4))],
 )
-def test_thousands_of_random_programs_agree(chunk: int, chunks: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A chunk has its share of the programs and of every wait that there can be; every other one is run by compiled
-    loops, if there are any.
-    """
-    monkeypatch.setenv(VARIABLE, str(chunk % 2))
+def test_thousands_of_random_programs_agree(chunk: int, chunks: int) -> None:
+    """A chunk has its share of the programs and of every wait that there can be."""
     found = tally(range(chunk, NUMBERS, chunks))
     assert not found.different
     assert found.in_bursts > LEAST_IN_BURSTS

@@ -14,7 +14,6 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.compiled import VARIABLE
 from tilesim.run import Run
 from tilesim.sim.core.clock import Clock
 from tilesim.tiled.isa.model.program import Program
@@ -118,9 +117,7 @@ def test_busy_stalls_and_idle_are_the_run(workload: str) -> None:
         assert unit["busy_cycles"] + sum(unit["stall_cycles"].values()) + unit["idle_cycles"] == found.cycles, unit
 
 
-def test_threads_do_not_disturb_one_another(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Not even in compiled loops, if there are any, which write into arrays that all pipes share."""
-    monkeypatch.setenv(VARIABLE, "1")
+def test_threads_do_not_disturb_one_another() -> None:
     subject, often = program("example-residual edge-2x2"), sys.getswitchinterval()
     alone = run(subject)
     sys.setswitchinterval(1e-6)

@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
-from tilesim.compiled import wanted
 from tilesim.sim.core.clock import Clock, Phase
 from tilesim.sim.core.port import Port
 from tilesim.sim.pipe.arbiter import Arbiter
@@ -163,7 +162,7 @@ class Machine:
 
     def __init__(self, scene: Scene) -> None:
         self.clock = Clock()
-        self.arbiter = Arbiter(self.clock, flat=wanted())
+        self.arbiter = Arbiter(self.clock)
         self.ports = {name: Port(name, count, 7) for name, count in _free(Scene({}, scene.wide_ports), 0).items()}
         self.finished: set[Finish] = set()
         for name, ops in scene.work.items():
@@ -208,7 +207,6 @@ class Machine:
             ),
             move=lambda first, end: None,  # noqa: ARG005
             charges=lambda activity: [],  # noqa: ARG005
-            flat=self.arbiter.flat,
         )
 
     def _hold(self, pipe: Pipe, hold: Callable[[int, int], None], group: int, cycles: int) -> Iterator[simpy.Event]:

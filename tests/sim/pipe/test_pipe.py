@@ -13,7 +13,6 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
-from tilesim.compiled import wanted
 from tilesim.sim.core.port import Change, Port
 from tilesim.sim.core.unit import Words
 from tilesim.sim.pipe.course import Activity, Costs, PipeForm, Slot
@@ -53,7 +52,6 @@ class Rig:
     apart: list[int] = field(default_factory=list)
     every: tuple[int, int] = (1, 1)
     every_span: bool = False
-    flat: bool = False
 
     def __post_init__(self) -> None:
         self.ports = {name: Port(name, self.capacity, 5) for name in RANKS}
@@ -82,7 +80,6 @@ class Rig:
             ),
             move=lambda first, end: self.moved.extend(range(first, end)),
             charges=lambda activity: [(self.account, repr(activity), 0)],
-            flat=self.flat,
         )
         self.slots = [slot for slot in self.pipe.slots if slot.rank != EXTRA_RANK]
 
@@ -136,9 +133,7 @@ RIGS = st.builds(
     apart=st.just([]) | APART | st.integers(1, 4).map(lambda far: [far] * MOST_GROUPS),
     every=st.sampled_from([(1, 1), (1, 1), (1, 4), (2, 1), (2, 4)]),
     every_span=st.booleans(),
-    flat=st.booleans() if wanted() else st.just(False),
 )
-either_way = pytest.mark.parametrize("flat", [False, True] if wanted() else [False])
 
 
 @settings(max_examples=300, deadline=None)
@@ -202,7 +197,6 @@ def check_advance(rig: Rig, now: int, end: int) -> None:
         assert charged == list(map(repr, activities))
 
 
-@either_way
 @pytest.mark.parametrize(
     ("costs", "depth", "end"),
     [
@@ -212,8 +206,8 @@ def check_advance(rig: Rig, now: int, end: int) -> None:
         ((0, 2, 3), 1, 10 * 5),  # a queue of one: read and write take turns
     ],
 )
-def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: int, end: int, flat: bool) -> None:
-    rig = Rig([costs] * 10, depth, flat=flat)
+def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: int, end: int) -> None:
+    rig = Rig([costs] * 10, depth)
     assert rig.pipe.plan() == end
     rig.pipe.advance(end - 1)
     assert rig.pipe.written < rig.pipe.groups
@@ -221,9 +215,8 @@ def test_ten_groups_alone_end_in_the_cycle_of_the_formula(costs: Group, depth: i
     assert rig.pipe.written == rig.pipe.groups
 
 
-@either_way
-def test_what_was_held_is_not_read_before_the_release(flat: bool) -> None:
-    rig = Rig([(0, 4, 1)] * 3, depth=2, flat=flat)
+def test_what_was_held_is_not_read_before_the_release() -> None:
+    rig = Rig([(0, 4, 1)] * 3, depth=2)
     rig.pipe.hold(0, 1)
     assert rig.pipe.plan() is None
     rig.pipe.hold(100, 3)
@@ -238,9 +231,8 @@ def test_periods_are_skipped(
     apart: list[int], every: tuple[int, int], end: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     steps = counted(monkeypatch)
-    for flat in (False, True) if wanted() else (False,):
-        rig = Rig([(0, 3, 2)] * 100_000, depth=2, apart=apart, every=every, flat=flat)
-        assert rig.pipe.plan() == end
+    rig = Rig([(0, 3, 2)] * 100_000, depth=2, apart=apart, every=every)
+    assert rig.pipe.plan() == end
     assert 0 < len(steps) < 500
 
 
@@ -255,14 +247,13 @@ def test_periods_are_skipped(
 )
 def test_a_train_of_accesses_is_crossed(costs: Group, end: int, monkeypatch: pytest.MonkeyPatch) -> None:
     steps = counted(monkeypatch)
-    for flat in (False, True) if wanted() else (False,):
-        rig = Rig([costs] * 1000, depth=2, flat=flat, taken={"wide": [(at, at + 1) for at in range(100, 5100, 5)]})
-        assert rig.pipe.plan() == end
-        rig.pipe.advance(end // 2)
-        rig.pipe.advance(end)
-        rig.pipe.charge()
-        assert rig.pipe.written == rig.pipe.groups
-        assert sum(cycles for _, cycles in rig.account.charged) == end
+    rig = Rig([costs] * 1000, depth=2, taken={"wide": [(at, at + 1) for at in range(100, 5100, 5)]})
+    assert rig.pipe.plan() == end
+    rig.pipe.advance(end // 2)
+    rig.pipe.advance(end)
+    rig.pipe.charge()
+    assert rig.pipe.written == rig.pipe.groups
+    assert sum(cycles for _, cycles in rig.account.charged) == end
     assert 0 < len(steps) < 100
 
 
@@ -275,7 +266,6 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     return steps
 
 
-@either_way
 @pytest.mark.parametrize(
     ("every", "taken", "end"),
     [
@@ -287,15 +277,14 @@ def counted(monkeypatch: pytest.MonkeyPatch) -> list[None]:
     ],
 )
 def test_only_some_words_of_a_row_need_the_port(
-    every: tuple[int, int], taken: dict[str, list[tuple[int, int]]], end: int, flat: bool
+    every: tuple[int, int], taken: dict[str, list[tuple[int, int]]], end: int
 ) -> None:
-    rig = Rig([(0, 1, 1)] * 8, depth=8, issue=("narrow",), every=every, taken=taken, flat=flat)
+    rig = Rig([(0, 1, 1)] * 8, depth=8, issue=("narrow",), every=every, taken=taken)
     assert rig.pipe.plan() == end
 
 
-@pytest.mark.skipif(not wanted(), reason="needs numba")
 def test_what_is_published_may_be_more_than_there_is_room_for() -> None:
-    rig = Rig([(0, 3, 1), (0, 2, 1)] * 5000, depth=2, flat=True)
+    rig = Rig([(0, 3, 1), (0, 2, 1)] * 5000, depth=2)
     assert rig.pipe.plan(rig.slots) == 5000 * 5 + 1
     check_told(rig, 25_000)
     rig.pipe.advance(100)

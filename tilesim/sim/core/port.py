@@ -33,14 +33,11 @@ class Intervals:
 
     The other cycles are free slots, numbered through from a cycle on that is the same for all questions: with
     ``before`` cycles taken before an interval, the slots before it are those up to ``start - before``.
-
-    ``place`` is where compiled loops find them: the addresses of starts and ends, and how many there are.
     """
 
     def __init__(self) -> None:
         self.starts = array("q")
         self.ends = array("q")
-        self.place = array("q", (0, 0, 0))
         self._forgotten = 0
         self._before: list[int] = []
         self._slots: list[int] = []
@@ -53,7 +50,6 @@ class Intervals:
 
     def append(self, start: int, end: int) -> None:
         self._append(start, end)
-        self._settle()
 
     def extend(self, cycles: NDArray[np.int64]) -> None:
         """Append single cycles, in order."""
@@ -65,7 +61,6 @@ class Intervals:
         self._append(int(starts[0]), int(ends[0]))
         self.starts.frombytes(starts[1:].tobytes())
         self.ends.frombytes(ends[1:].tobytes())
-        self._settle()
 
     def replace(self, cycle: int, others: Intervals) -> Change:
         """From ``cycle`` on, take what ``others`` do instead."""
@@ -83,7 +78,6 @@ class Intervals:
             starts = starts[1:]
         self.starts.extend(starts)
         self.ends.extend(ends)
-        self._settle()
 
     def repeat(self, pattern: Intervals, start: int, period: int, times: int) -> None:
         """Append ``pattern``, which lasts ``period`` cycles, ``times`` times from ``start`` on."""
@@ -93,7 +87,6 @@ class Intervals:
             for at in range(start, start + period * times, period):
                 for first, end in zip(pattern.starts, pattern.ends, strict=True):
                     self._append(at + first, at + end)
-        self._settle()
 
     def since(self, cycle: int) -> _Spans:
         """Starts and ends of what lies at or after ``cycle``."""
@@ -117,7 +110,6 @@ class Intervals:
         del self.starts[kept:], self.ends[kept:], self._before[kept:], self._slots[kept:]
         if kept and self.ends[-1] > cycle:
             self.ends[-1] = cycle
-        self._settle()
 
     def prune(self, cycle: int) -> None:
         """Forget what ended before ``cycle``; nobody asks for it again."""
@@ -125,7 +117,6 @@ class Intervals:
         self._forgotten += sum(self.ends[:past]) - sum(self.starts[:past])
         del self.starts[:past], self.ends[:past], self._before[:past], self._slots[:past]
         self._most = max(CROWD, 2 * len(self.starts))
-        self._settle()
 
     def _append(self, start: int, end: int) -> None:
         if self.ends and self.ends[-1] == start:
@@ -133,11 +124,6 @@ class Intervals:
         else:
             self.starts.append(start)
             self.ends.append(end)
-
-    def _settle(self) -> None:
-        """Say where they lie now."""
-        self.place[0], self.place[2] = self.starts.buffer_info()
-        self.place[1], _ = self.ends.buffer_info()
 
     def at(self, cycle: int) -> tuple[bool, int]:
         """Whether the port is taken in ``cycle``, and the next cycle in which that changes."""
@@ -180,15 +166,13 @@ class Port:
     """``capacity`` accesses a cycle, for clients ranked from 0, the highest priority.
 
     Each client but the lowest states its accesses as intervals of cycles, past ones as they were and future ones as
-    they will be unless something changes; a client sees what those above it leave. ``places`` are the addresses of the
-    clients' places.
+    they will be unless something changes; a client sees what those above it leave.
     """
 
     def __init__(self, name: str, capacity: int, ranks: int) -> None:
         self.name = name
         self.capacity = capacity
         self.taken = tuple(Intervals() for _ in range(ranks))
-        self.places = array("q", (taken.place.buffer_info()[0] for taken in self.taken))
 
     def above(self, rank: int, cycle: int) -> list[Intervals]:
         """What those above ``rank`` take that have any access at or after ``cycle``."""

@@ -38,11 +38,10 @@ class Arbiter:
     their time has come). Data move when somebody hears of the groups that they belong to. In the settle phase of t
     stale pipes advance to t and are planned anew, until none is stale. Whatever the order in which they are taken, the
     end is the same, since what happens in a cycle depends on earlier cycles and, at each port, on higher ranks only;
-    taking the highest ranks first only saves work. ``flat``: its pipes are to be worked out by compiled loops.
+    taking the highest ranks first only saves work.
     """
 
-    def __init__(self, clock: Clock, flat: bool) -> None:
-        self.flat = flat
+    def __init__(self, clock: Clock) -> None:
         self._clock = clock
         self._clients: dict[Pipe, _Client] = {}
         self._at: dict[Port, dict[int, _Client]] = defaultdict(dict)

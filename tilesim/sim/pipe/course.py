@@ -1,4 +1,4 @@
-"""What a pipe's way through its groups depends on, and what the two that work it out have in common."""
+"""What a pipe's way through its groups depends on, and what is said of it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.core.port import NEVER, Change, Port
+from tilesim.sim.core.port import NEVER, Port
 from tilesim.sim.core.unit import Words
 from tilesim.sim.leap import Sums
 
@@ -136,35 +136,6 @@ class ActivitySpans(NamedTuple):
     activities: Sequence[Activity]
     which: Counts
     cycles: Counts
-
-
-class Course(Protocol):
-    """Works out how a pipe goes on from where it is. ``retold`` is where the last plan told a port something new."""
-
-    retold: list[tuple[Slot, Change]]
-
-    @property
-    def cycle(self) -> int:
-        """Up to when everything has happened."""
-
-    @property
-    def written(self) -> int:
-        """Groups that have been written."""
-
-    def advance(self, cycle: int, limits: Limits) -> None:
-        """Let everything happen that happens before ``cycle``."""
-
-    def spent(self) -> Totals:
-        """What has happened since somebody asked last, ended last what comes last, unless the form has every span."""
-
-    def spans(self) -> ActivitySpans:
-        """What has happened since somebody asked last, in order, if the form has every span."""
-
-    def forget(self) -> None:
-        """What was planned won't happen like that."""
-
-    def plan(self, target: int, limits: Limits, publish: Sequence[Slot]) -> int | None:
-        """When ``target`` groups will have been written; the ports in ``publish`` are told all accesses to come."""
 
 
 class CycleAccount(Protocol):

@@ -16,8 +16,8 @@ A group that reads what one shortly before it writes is a hazard: its reads wait
 several groups make up one access (words of a row that passes through a register), only the first of them reads it, and
 only the last one writes it: the others need no port.
 
-Nobody steps cycles: :mod:`~tilesim.sim.pipe.steps` and :mod:`~tilesim.sim.flat` jump from one change to the next, and
-over whole periods once the pattern repeats.
+Nobody steps cycles: :mod:`~tilesim.sim.pipe.steps` jumps from one change to the next, and over whole periods once the
+pattern repeats.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from tilesim.sim.core.port import Change
-from tilesim.sim.pipe.course import Charges, Costs, Course, Limits, PipeForm, Slot, charge_spans, charge_totals
+from tilesim.sim.pipe.course import Charges, Costs, Limits, PipeForm, Slot, charge_spans, charge_totals
 from tilesim.sim.pipe.steps import Steps
 
 
@@ -34,18 +34,11 @@ class Pipe:
 
     Flags may hold both stages: groups from ``limit`` on are not read, those from ``write_limit`` on not written.
     ``move(first, end)`` carries the data of groups that have been written, in order. ``charges`` says which accounts
-    the cycles of an activity belong to; they are charged when that may change, and at the end. ``flat``: it is worked
-    out by compiled loops.
+    the cycles of an activity belong to; they are charged when that may change, and at the end.
     """
 
     def __init__(
-        self,
-        cycle: int,
-        costs: Costs,
-        form: PipeForm,
-        move: Callable[[int, int], None],
-        charges: Charges,
-        flat: bool = False,
+        self, cycle: int, costs: Costs, form: PipeForm, move: Callable[[int, int], None], charges: Charges
     ) -> None:
         self.groups = len(costs.issues)
         self.limit = self.groups
@@ -55,7 +48,7 @@ class Pipe:
         self.shares_port = any(slot.port is form.write.port for slot in self.slots if slot is not form.write)
         """Whether it writes where it reads, so that a write that comes later lets a read come earlier."""
         self._move, self._charges, self._every_span = move, charges, form.every_span
-        self._course = _course(cycle, costs, form, flat)
+        self._course = Steps(cycle, costs, form)
         self._delivered = 0
 
     @property
@@ -117,11 +110,3 @@ class Pipe:
         lowest client of that port.
         """
         return self._course.plan(self.target, Limits(self.limit, self.write_limit), publish)
-
-
-def _course(cycle: int, costs: Costs, form: PipeForm, flat: bool) -> Course:
-    if not flat:
-        return Steps(cycle, costs, form)
-    from tilesim.sim.flat import Flat
-
-    return Flat(cycle, costs, form)

@@ -1,4 +1,4 @@
-"""A pipe's way, worked out in plain Python: from one change to the next, over periods, and far ahead where nothing but
+"""A pipe's way, worked out: from one change to the next, over periods, and far ahead where nothing but
 the accesses of one client matters.
 """
 
@@ -68,7 +68,7 @@ class _Mark(NamedTuple):
 
 
 class Steps:
-    """A :class:`~tilesim.sim.pipe.course.Course` in plain Python."""
+    """How a pipe goes on from where it is. ``retold`` is where the last plan told a port something new."""
 
     def __init__(self, cycle: int, costs: Costs, form: PipeForm) -> None:
         self.groups = len(costs.issues)
@@ -90,13 +90,16 @@ class Steps:
 
     @property
     def written(self) -> int:
+        """Groups that have been written."""
         return self._state.written
 
     @property
     def cycle(self) -> int:
+        """Up to when everything has happened."""
         return self._state.cycle
 
     def advance(self, cycle: int, limits: Limits) -> None:
+        """Let everything happen that happens before ``cycle``."""
         self._limits = limits
         if self._planned is not None and self._planned[0].cycle == cycle:
             state, log = self._planned
@@ -108,6 +111,7 @@ class Steps:
         self._happened += [stretch if isinstance(stretch, _Stretch) else _in_sum(stretch) for stretch in log]
 
     def spent(self) -> Totals:
+        """What has happened since somebody asked last, ended last what comes last, unless the form has every span."""
         totals: dict[Activity, int] = {}
         for steps, times in self._happened:
             for activity, cycles in steps:
@@ -116,6 +120,7 @@ class Steps:
         return totals.items()
 
     def spans(self) -> ActivitySpans:
+        """What has happened since somebody asked last, in order, if the form has every span."""
         stretches, self._happened = self._happened, []
         activities = tuple(dict.fromkeys(activity for stretch in stretches for activity, _ in stretch.steps))
         place = {activity: k for k, activity in enumerate(activities)}
@@ -127,9 +132,11 @@ class Steps:
         return ActivitySpans(activities, which, cycles)
 
     def forget(self) -> None:
+        """What was planned won't happen like that."""
         self._planned = None
 
     def plan(self, target: int, limits: Limits, publish: Sequence[Slot]) -> int | None:
+        """When ``target`` groups will have been written; the ports in ``publish`` are told all accesses to come."""
         self._limits = limits
         state = self._state.copy()
         log: _Log = []

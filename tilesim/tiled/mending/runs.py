@@ -10,7 +10,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim import compiled
 from tilesim.errors import RunError
 from tilesim.machines import frame
 from tilesim.machines.holds import Holds, holds
@@ -88,9 +87,8 @@ def _run(program: Program, inputs: Arrays, held: Holds, watches_rows: bool) -> O
 
 def _run_on(program: Program, inputs: Arrays, held: Holds, bursts: bool) -> Outcome:
     host = host_driver.HostSide(program, inputs)
-    flat = compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run)))
     tasks = host.tasks(lambda: chip.host_outfeed)
-    chip = Chip(program.topology, host.samples, None, frame.forget, bursts=bursts, flat=flat, host_tasks=tasks)
+    chip = Chip(program.topology, host.samples, None, frame.forget, bursts=bursts, host_tasks=tasks)
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     for memory, content in zip(memories, _first_bytes(memory.size_bytes for memory in memories), strict=True):
         memory.bytes[:] = content

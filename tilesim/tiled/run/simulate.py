@@ -8,7 +8,6 @@ from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim import compiled
 from tilesim.errors import AccessError, ArrayError, InputError, ProgramError, RunError, refuse
 from tilesim.findings import Finding
 from tilesim.machines import frame
@@ -153,7 +152,6 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
             probe.retired if options.keep_tensors else frame.forget,
             strict=options.rules == "strict",
             bursts=bursts,
-            flat=compiled.pays(sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))),
             reading=reading,
             instants=instant,
             log=frame.log_of(options),

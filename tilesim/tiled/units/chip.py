@@ -49,10 +49,9 @@ class RunPart:
 class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
-    forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``flat``: what
-    engines do is worked out by compiled loops; ``log`` hears of all spans, whoever records the trace;
-    ``instants``: transfers, by label, that take no time, on the ring only without ``bursts``; ``host_tasks``: what the
-    host computes itself in a run, for which it has a processor then.
+    forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``log`` hears
+    of all spans, whoever records the trace; ``instants``: transfers, by label, that take no time, on the ring only
+    without ``bursts``; ``host_tasks``: what the host computes itself in a run, for which it has a processor then.
     """
 
     def __init__(
@@ -63,7 +62,6 @@ class Chip:
         retired: Callable[[int, str], None],
         strict: bool = False,
         bursts: bool = False,
-        flat: bool = False,
         reading: Reading = Reading.MEET,
         instants: frozenset[str] = frozenset(),
         log: StateLog | None = None,
@@ -101,7 +99,7 @@ class Chip:
             self.infeed.forwarded,
             self._count_outfeed,
         )
-        self._arbiter = arbiter = Arbiter(self.clock, flat)
+        self._arbiter = arbiter = Arbiter(self.clock)
         decoder = Decoder(TraversalForm(topology.tile))
         self.tiles = [
             Tile(

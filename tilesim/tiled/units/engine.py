@@ -150,7 +150,7 @@ class TileEngine(ABC, Generic[Op]):
 
     def pipe(self, costs: Costs, form: PipeForm, move: Callable[[int, int], None]) -> Pipe:
         """The groups of the instruction in hand, which begin in this cycle; they are the engine's work."""
-        return Pipe(self.tile.clock.cycle, costs, form, move, self.charges, self.tile.arbiter.flat)
+        return Pipe(self.tile.clock.cycle, costs, form, move, self.charges)
 
     def run_pipe(
         self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], throughput: Throughput = UNKNOWN

@@ -106,8 +106,7 @@ class WordTransfer:
             write_every=self._writing.beats_per_access,
             every_span=any(unit.recording for unit in (link.unit, link.sender.unit, link.receiver.unit)),
         )
-        flat = link.sender.tile.arbiter.flat
-        self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges, flat)
+        self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges)
         self.pipe.write_limit = 0  # until somebody takes them
 
     def receive(self, accesses: Places) -> None:
