@@ -15,10 +15,11 @@ from tilesim.errors import ProgramError
 from tilesim.machines.frame import named
 from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.verify import COLLIDED, ENDED, event_result
-from tilesim.tiled.core.build import NoCompiler, library
+from tilesim.tiled.core.build import library
 from tilesim.tiled.core.timing import timed
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program

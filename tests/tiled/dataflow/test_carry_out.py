@@ -15,10 +15,12 @@ from tests.tiled.corpus.records import with_records
 from tests.tiled.dataflow.agreement import COMPILED, inputs_for, must_agree
 from tilesim.errors import ProgramError, RunError
 from tilesim.machines.frame import named
-from tilesim.tiled.core.timing import Numbers, Timing, timed
+from tilesim.tiled.core.timing import timed
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import (
     Instruction,

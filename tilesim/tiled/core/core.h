@@ -16,7 +16,6 @@ typedef uint64_t u64;
 #include "columns.h"
 
 #define NEVER ((i64)1 << 62)
-#define FLAGS 16
 #define MESH_IN_FIRST MESH_IN_NORTH
 #define MESH_OUT_FIRST MESH_OUT_NORTH
 #define FILL_WORDS 2

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Sequence
 
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.cuts import BEGAN
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut
 from tilesim.tiled.topology import Topology

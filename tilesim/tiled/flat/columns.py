@@ -45,6 +45,7 @@ def header_text() -> str:
     lines = [
         *_constants("", KINDS, "KINDS"),
         *_constants("", [*Engine], "ENGINES"),
+        f"#define FLAGS {len(Flag)}",
         *_constants("", [f"{op}_op" for op in OPS]),
         *_constants("source_", SOURCES),
         *_constants("", OUTCOMES),
@@ -56,7 +57,7 @@ def header_text() -> str:
         f"#define RUN_COLUMNS {RUN_COLUMNS}",
         f"#define FLAG_ORDINAL {[*Flag].index(Flag.RING_PRODUCER_A)}",
         "#define CAUSE_FLAG KINDS",
-        f"#define CAUSES (KINDS + {len(Flag)})",
+        "#define CAUSES (KINDS + FLAGS)",
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
     ]
