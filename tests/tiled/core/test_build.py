@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.soak import counts
 from tests.tiled.core.test_timing import COMPILED
 from tilesim.tiled.core import build
 from tilesim.tiled.core.timing import loaded
@@ -16,15 +17,6 @@ from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.run import core
 
 ROOT = Path(__file__).resolve().parents[3]
-RUNS = """
-from pathlib import Path
-from tests.tiled.corpus.programs import random_program
-from tilesim.machines.frame import named
-from tilesim.tiled.core.timing import timed
-from tilesim.tiled.flat.coverage import uncovered
-programs = [program for program in map(random_program, range(120)) if not uncovered(program)]
-print({timed(named(program), Path(%r)).outcome for program in programs} >= {"ended", "hung"})
-"""
 CC = shutil.which("cc")
 WITH_CC = pytest.mark.skipif(not CC, reason="no cc is there")
 
@@ -172,15 +164,19 @@ def test_several_processes_may_make_it_at_once(own_cache: Path) -> None:
 
 @COMPILED
 @pytest.mark.skipif(sys.platform != "linux" or not CC, reason="libasan is preloaded as Linux does it")
-def test_sanitizers_find_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("spoils", counts(600, 40_000))
+def test_sanitizers_find_nothing(tmp_path: Path, spoils: int) -> None:
+    """Not with the tables of programs, nor with those that have a wrong number in them and are not refused."""
     library = tmp_path / "core.so"
     build.build(library, *build.STRICT, "-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
     asan = subprocess.run([str(CC), "-print-file-name=libasan.so"], capture_output=True, text=True, check=True).stdout
     env = {**os.environ, "LD_PRELOAD": asan.strip(), "ASAN_OPTIONS": "detect_leaks=0", "PYTHONPATH": str(ROOT)}
-    done = subprocess.run(
-        [sys.executable, "-c", RUNS % str(library)], env=env, capture_output=True, text=True, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "True\n"), done.stderr[-2000:]
+    command = [sys.executable, "-m", "tests.tiled.core.sanitized", str(library), "120", str(spoils)]
+    done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]
+    whole, spoiled = (set(line.split()[1:]) for line in done.stdout.splitlines())
+    assert whole >= {"ended", "hung"}
+    assert spoiled >= {"ended", "hung", "endless", "refused"}
 
 
 def test_the_core_is_small() -> None:

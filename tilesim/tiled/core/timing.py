@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     ACCOUNTS_A_TILE,
     CHIP,
@@ -30,8 +31,14 @@ LATEST = 1 << 40
 
 
 def timed(program: Program, path: Path | None = None, tables: Tables | None = None) -> Timing:
-    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own."""
-    core, tables = loaded(library() if path is None else path), tables or tables_of(program)
+    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own.
+
+    Raises:
+        NoCompiler: there is no core.
+        TableFault: the tables can be those of no program.
+    """
+    core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
+    assert len(tables.ops) == len(program.load) + len(program.run)
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays))
     try:
