@@ -76,7 +76,8 @@ def test_an_interrupted_run_ends_quietly_and_leaves_nothing(models: Path, tmp_pa
     folder = models / "coral_tf2_mnv2_ptq"
     np.save(tmp_path / "in.npy", np.load(folder / "io.npz")["s0_in0"])
     model = folder / "model.tflite"
-    command = [*TILESIM, "run", model, "-t", "edge-2x2", "--inputs", tmp_path / "in.npy", "--out", tmp_path / "out"]
+    files = "--inputs", tmp_path / "in.npy", "--out", tmp_path / "out"
+    command = [*TILESIM, "run", model, "-t", "edge-2x2", "--engine", "simpy", *files]
     terminal, theirs = pty.openpty()
     process = subprocess.Popen(
         command,

@@ -69,7 +69,7 @@ def simulate(
             and whether it is the transfer's last. Such runs take longer.
         engine: who runs it: ``simpy``, whose units define what a run is; ``compiled``, which makes the same of tiled
             machines' programs sooner, and refuses what it does not cover; or ``auto``, the compiled one where it covers
-            the run and pays. If not given, what ``TILESIM_ENGINE`` says, or ``simpy``. ``run.engine`` says who did.
+            the run and pays. If not given, what ``TILESIM_ENGINE`` says, or ``auto``. ``run.engine`` says who did.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.
@@ -166,7 +166,7 @@ def _engine(given: str, machine: AnyMachine) -> str:
     if not given and said:
         refuse(f"{ENGINE_VARIABLE}: {fault}" for fault in RunOptions(engine=said).faults())
     word = given or said or RunOptions.engine
-    leaves_open = word == "auto" or not given
+    leaves_open = word in ("auto", "simpy") or not given
     return RunOptions.engine if leaves_open and not machine.has_compiled_engine else word
 
 

@@ -16,7 +16,7 @@ from tilesim.energy import priced
 from tilesim.errors import ArrayError, ProgramError, RunError, refuse
 from tilesim.files import Array, npz_names, read_npy, read_npz
 from tilesim.machines.host import samples_of
-from tilesim.machines.options import RunOptions, Say
+from tilesim.machines.options import Say
 from tilesim.machines.program import HostTensor, Program
 from tilesim.registry import machine_of
 from tilesim.run import Run
@@ -41,7 +41,7 @@ def simulated(
     recording, energy, energies = options.recording(), run.statistics.get("energy"), options.energies()
     if recording and recording.window is not None and recording.window.start >= run.cycles:
         notes.append(f"the trace is empty: the run ends at cycle {run.cycles:,}, before the cycles of --trace-window")
-    notes += [*cut(run, options.log_window()), *engine_words(run, options.engine)]
+    notes += [*cut(run, options.log_window()), *filter(None, [run.note])]
     if energies is not None and energy is not None:
         run = replace(run, statistics={**run.statistics, "energy": priced(energy, energies)})
     return program, run, [] if quiet else notes
@@ -175,8 +175,7 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
 
 def engine_words(run: Run, asked: str) -> list[str]:
     """Who ran it, if that was ``asked`` for or is not SimPy."""
-    named = [f"engine: {run.engine}"] if asked or run.engine != RunOptions.engine else []
-    return [*filter(None, [run.note]), *named]
+    return [f"engine: {run.engine}"] if asked or run.engine != "simpy" else []
 
 
 def trace_words(run: Run) -> list[str]:

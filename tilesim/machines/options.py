@@ -60,7 +60,7 @@ class RunOptions:
     recording: Recording | None = None
     rules: str = "strict"
     masters: str = "meet"
-    engine: str = "simpy"
+    engine: str = "auto"
     holds: Mapping[str, int] = field(default_factory=dict, hash=False)
     instant: tuple[str, ...] = ()
     signals: range | None = None

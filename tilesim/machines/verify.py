@@ -126,7 +126,7 @@ def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Ar
 def event_result(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> ModelResult:
     """What the discrete-event model says."""
     try:
-        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None))
+        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None, engine="simpy"))
     except HangError as error:
         return ModelResult(hung(error.section))
     except CollisionError:

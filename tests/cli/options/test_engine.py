@@ -13,7 +13,7 @@ from tilesim.tiled.run import engine as engine_module
 @COMPILED
 def test_the_terminal_says_which_engine_ran(tilesim: Tilesim) -> None:
     words = ("run", "pocket", "-t", "edge-2x2")
-    assert "engine:" not in tilesim(*words).stdout
+    assert "engine:" not in tilesim(*words).stdout  # as long as it is the one that everybody knows
     for name in ("simpy", "compiled"):
         assert tilesim(*words, "--engine", name).stdout.splitlines()[0] == f"engine: {name}"
     both = [json.loads(tilesim(*words, "--engine", name, "--json").stdout) for name in ("simpy", "compiled")]
@@ -28,6 +28,16 @@ def test_a_warning_is_one_line(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch
     lines = tilesim("run", "pocket", "-t", "edge-2x2", "--engine", "compiled").stdout.splitlines()
     said = "SimPy ran this, not the compiled engine: no C compiler is there to make the core"
     assert [line for line in lines if "ngine" in line] == [said, "engine: simpy"]
+
+
+@COMPILED
+def test_it_is_said_without_being_asked_if_it_is_not_simpy(tilesim: Tilesim, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    words = ("run", "pocket", "-t", "edge-2x2")
+    assert tilesim(*words).stdout.splitlines()[0] == "engine: compiled"
+    assert "engine" not in tilesim(*words, "--quiet").stdout
+    assert tilesim(*words, "--json").stderr == ""
+    assert "engine" not in tilesim(*words, "-t", "edge-1x1").stdout
 
 
 def test_a_wrong_engine_is_an_error(tilesim: Tilesim) -> None:

@@ -16,7 +16,7 @@ from tilesim.cli.programs import Sources, programs_of, read_sources
 from tilesim.cli.progress import progress
 from tilesim.cli.saved_runs import Done, folder_names, must_be_writable, save
 from tilesim.cli.several_chips import compare, conflicts
-from tilesim.cli.simulation import samples, simulated, trace_words
+from tilesim.cli.simulation import engine_words, samples, simulated, trace_words
 from tilesim.errors import kept, refuse
 from tilesim.files import Array
 from tilesim.machines.program import Program
@@ -59,7 +59,8 @@ def command(
     if json_:
         _tell_json(result, notes)
         return
-    _show(program, result, chips.changes(), notes if quiet else [*chosen, *notes])
+    said = [] if quiet else [*chosen, *notes, *engine_words(result, running.engine)]
+    _show(program, result, chips.changes(), said)
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
 
