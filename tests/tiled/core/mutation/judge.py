@@ -12,7 +12,7 @@ from tests.tiled.core.mutation.trial import DIFFERS, NOT_COMPILED, SAME
 from tilesim.tiled.core.build import SOURCES
 
 ROOT = Path(__file__).resolve().parents[4]
-LONGEST_SECONDS = 60
+LONGEST_SECONDS = 30
 SURVIVED, NO_C = "survived", "does not compile"
 
 

@@ -30,8 +30,12 @@ TOKENS = (
     ("HOST", "FIFO"),
 )
 """What becomes what: a cycle more or less, a bound moved, a condition turned round, cycles on a wrong account."""
-EFFECT = re.compile(r"\s+(?=\S)(?!return|break|const|case|default|goto|static|else|typedef|\w+ \*?\w+ =|\w+ \*?\w+(, \w+)*;)[^{}]+;$")
+EFFECT = re.compile(
+    r"\s+(?=\S)(?!return|break|const|case|default|goto|static|else|typedef|\w+ \*?\w+ =|\w+ \*?\w+(, \w+)*;)[^{}]+;$"
+)
 """A line that is a statement as a whole."""
+FREES = re.compile(r"\b(fifo_)?free\(")
+"""What is only seen by who counts memory."""
 COMMENT = re.compile(r"/\*.*?\*/|^\s*/\*.*|^   .*\*/$")
 
 
@@ -68,8 +72,8 @@ def mutants(sources: Path) -> list[Mutant]:
 
 
 def _changed(line: str) -> Iterator[str]:
-    if not line.startswith(" ") or COMMENT.search(line):
-        return  # a signature, a directive, a comment
+    if not line.startswith(" ") or COMMENT.search(line) or FREES.search(line):
+        return  # signatures, directives, comments as well
     for old, new in TOKENS:
         for found in re.finditer(re.escape(old) + r"(?![\w.])" if old[-1] != " " else re.escape(old), line):
             if not re.match(r"\w", line[max(found.start() - 1, 0)]) or not old[0].isalpha():
