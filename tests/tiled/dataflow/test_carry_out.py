@@ -116,6 +116,11 @@ def test_random_programs_are_the_same_on_both_engines() -> None:
     assert tally(range(NUMBERS, NUMBERS + 100))["same"] > 20
 
 
+def test_a_copy_that_waits_for_a_flag_and_a_port_is_not_forgotten() -> None:
+    """It has a row left to write, whose port another engine has, while a flag holds the next one."""
+    assert tally(range(4901, 4902))["same"] >= 1
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize(
     "chunk", [7, *(pytest.param(chunk, marks=pytest.mark.soak) for chunk in range(8) if chunk != 7)]

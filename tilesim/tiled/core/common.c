@@ -11,14 +11,12 @@ static void note(Account *account, i64 cycle, i32 kind) {
     account->kind = kind;
 }
 
-static void settle(Account *account, i64 cycle) {
-    i32 kind = account->kind;
-    note(account, cycle, kind == IDLE ? BUSY : IDLE);
-    account->kind = kind;
-}
-
-static void *zeros(i64 count, size_t size) {
-    return calloc((size_t)(count > 0 ? count : 1), size);
+/* Memory that goes with the core. */
+static void *zeros(Core *core, i64 count, size_t size) {
+    void **block = calloc(1, 2 * sizeof(void *) + (size_t)count * size);
+    block[0] = core->blocks;
+    core->blocks = block;
+    return block + 2;
 }
 
 static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
@@ -26,36 +24,53 @@ static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
         log->capacity = log->capacity ? 2 * log->capacity : 4096;
         log->data = realloc(log->data, (size_t)log->capacity * sizeof(i64));
     }
-    i64 row[LOG_COLUMNS] = {a, b, c, d, e, f};
-    memcpy(log->data + log->count, row, sizeof row);
+    memcpy(log->data + log->count, (i64[]){a, b, c, d, e, f}, LOG_COLUMNS * sizeof(i64));
     log->count += LOG_COLUMNS;
 }
 
+/* Sets of numbers, in order. */
+#define EACH(k, set, end) for (i64 k = first_from(set, 0, end); k < (end); k = first_from(set, k + 1, end))
+
+static void mark(u64 *set, i64 k) { set[k / 64] |= (u64)1 << k % 64; }
+static void unmark(u64 *set, i64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
+static int marked(const u64 *set, i64 k) { return set[k / 64] >> k % 64 & 1; }
+
+static i64 first_from(const u64 *set, i64 k, i64 end) {
+    for (; k < end; k = (k | 63) + 1) {
+        u64 left = set[k / 64] >> k % 64;
+        if (left) return k + __builtin_ctzll(left);
+    }
+    return end;
+}
+
+static void wake_bus(Core *core, i64 place) {
+    if (place < 0) return;
+    mark(core->active, place);
+    core->bus[place].active_until = core->cycle + 1;
+}
+
 static int has_bit(const Core *core, i64 bitmap, i64 bit) {
-    return bit >= 0 && bit < 64 * core->chip.bitmap_words && (core->bitmaps[bitmap + bit / 64] >> (bit % 64) & 1);
+    return bit >= 0 && bit < 64 * core->chip.bitmap_words && marked(core->bitmaps + bitmap, bit);
 }
 
-static void fifo_new(Fifo *fifo, i64 depth, i64 most) {
+static void fifo_new(Core *core, Fifo *fifo, i64 depth, i64 most) {
     fifo->depth = depth;
-    fifo->capacity = depth < most ? depth : most;
-    if (fifo->capacity < 1) fifo->capacity = 1;
-    fifo->at = zeros(fifo->capacity, sizeof(i64));
-    fifo->item = zeros(fifo->capacity, sizeof(i32));
+    fifo->capacity = most < 1 ? 1 : depth < most ? depth : most;
+    fifo->at = zeros(core, fifo->capacity, sizeof(i64));
+    fifo->item = zeros(core, fifo->capacity, sizeof(i32));
     fifo->freed_in = -1;
-}
-
-static void fifo_free(Fifo *fifo) {
-    free(fifo->at);
-    free(fifo->item);
 }
 
 static int fifo_room(const Fifo *fifo, i64 cycle) {
     return fifo->used - (fifo->freed_in < cycle ? fifo->freed : 0) < fifo->depth;
 }
 
-static void fifo_reserve(Core *core, Fifo *fifo) {
+/* Whether there is room for one item more, which then is its. */
+static int fifo_gets(Core *core, Fifo *fifo) {
+    if (!fifo_room(fifo, core->cycle)) return 0;
     fifo->used++;
     core->stirred = 1;
+    return 1;
 }
 
 static void fifo_put(Core *core, Fifo *fifo, i64 item, i64 later_cycles) {
@@ -63,6 +78,12 @@ static void fifo_put(Core *core, Fifo *fifo, i64 item, i64 later_cycles) {
     fifo->at[place] = core->cycle + later_cycles;
     fifo->item[place] = (i32)item;
     core->stirred = 1;
+}
+
+static int fifo_add(Core *core, Fifo *fifo, i64 item, i64 later_cycles) {
+    if (!fifo_gets(core, fifo)) return 0;
+    fifo_put(core, fifo, item, later_cycles);
+    return 1;
 }
 
 static int fifo_head(const Fifo *fifo, i64 cycle) {
@@ -73,8 +94,8 @@ static int fifo_take(Core *core, Fifo *fifo) {
     if (fifo->freed_in < core->cycle) {
         fifo->used -= fifo->freed;
         fifo->freed = 0;
-        fifo->freed_in = core->cycle;
     }
+    fifo->freed_in = core->cycle;
     fifo->freed++;
     core->stirred = 1;
     int item = fifo->item[fifo->head];
@@ -83,12 +104,19 @@ static int fifo_take(Core *core, Fifo *fifo) {
     return item;
 }
 
+/* What a node wants to send. */
+static void offer(Core *core, i64 node, Packet packet) {
+    core->stops[node].outgoing = packet;
+    core->stops[node].has_outgoing = 1;
+    mark(core->carrying, node);
+}
+
 static int met(const Core *core, const Tile *tile, i64 flag, i64 expected) {
     return core->chip.strict_compare ? tile->flags[flag] > expected : tile->flags[flag] >= expected;
 }
 
-static void raise_flag(Tile *tile, i64 flag, i64 increment) {
-    tile->rises[flag] += increment;
+static void raise_flag(Tile *tile, i64 flag) {
+    tile->rises[flag]++;
     tile->changed = 1;
 }
 
@@ -99,6 +127,5 @@ static void commit_flags(Tile *tile) {
         tile->flags[flag] += tile->rises[flag];
         tile->rises[flag] = 0;
     }
-    tile->resets = tile->changed = 0;
-    tile->awake = 1;
+    tile->resets = tile->changed = tile->held = 0;
 }

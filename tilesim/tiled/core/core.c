@@ -3,53 +3,53 @@
 
 #include "common.c"
 #include "engine.c"
+#include "ahead.c"
 #include "ring.c"
 #include "bus.c"
 #include "host.c"
 
-static const i32 BY_PRIORITY[] = {
-    MESH_IN_NORTH, MESH_IN_EAST, MESH_IN_SOUTH, MESH_IN_WEST, MESH_OUT_NORTH, MESH_OUT_EAST,
-    MESH_OUT_SOUTH, MESH_OUT_WEST, NARROW_TO_WIDE, WIDE_TO_NARROW, TENSOR,
-};
+static i32 stirring(const Tile *tile) { return tile->busy_engines & ~tile->held; }
 
 /* The tile's cycle begins, if it has not yet. */
 static void ask_tile(Core *core, Tile *tile) {
-    if (tile->asked) return;
-    tile->asked = 1;
-    tile->stirred = 0;
-    tile->wide_left = (i32)core->chip.wide_ports;
-    tile->read_left = tile->write_left = 1;
-    for (i32 busy = tile->busy_engines; busy; busy &= busy - 1) request(core, tile, &tile->engines[__builtin_ctz(busy)]);
+    if (marked(core->asked, tile->index)) return;
+    mark(core->asked, tile->index);
+    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle);
+    tile->stirred = tile->works = 0;
+    free_ports(core, tile);
+    for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
 }
 
 static void arbitrate_tile(Core *core, Tile *tile) {
-    claim_producer(core, tile, &tile->engines[RING_PRODUCER]);
-    for (size_t k = 0; k < sizeof BY_PRIORITY / sizeof *BY_PRIORITY; k++)
-        if (tile->busy_engines >> BY_PRIORITY[k] & 1) arbitrate_engine(core, tile, &tile->engines[BY_PRIORITY[k]]);
+    const i32 ranks[] = {1 << RING_PRODUCER, MESH_BITS, 1 << NARROW_TO_WIDE | 1 << WIDE_TO_NARROW, 1 << TENSOR};
+    for (int k = 0; k < 4; k++)
+        for (i32 left = stirring(tile) & ranks[k]; left; left &= left - 1) {
+            Engine *engine = &tile->engines[__builtin_ctz(left)];
+            if (engine->op >= 0 && engine->begun) ROLES[engine->number].arbitrate(core, tile, engine);
+        }
 }
 
 static int has_beats(const Core *core, const Tile *tile) {
     for (int side = 0; side < 4; side++) {
         const Link *link = link_into(core, tile, side);
-        if (link && (link->count || link->waiting)) return 1;
+        const Engine *engine = &tile->engines[MESH_IN_NORTH + side];
+        if (engine->op >= 0 && engine->begun && link && (link->count || link->waiting)) return 1;
     }
     return 0;
 }
 
 /* A tile in which nothing has happened sleeps until something comes from outside. */
-static void commit_tile(Core *core, Tile *tile) {
-    for (i32 busy = tile->busy_engines; busy; busy &= busy - 1)
-        commit_engine(core, tile, &tile->engines[__builtin_ctz(busy)]);
-}
-
-static void commit_late(Core *core, Tile *tile) {
-    int heard = tile->poked;
-    for (i32 busy = tile->busy_engines >> MESH_OUT_FIRST; busy; busy &= busy - 1)
-        hear_of_writes(core, tile, &tile->engines[MESH_OUT_FIRST + __builtin_ctz(busy)]);
+static void commit_late(Core *core, Tile *tile, int poked) {
+    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle + 1);
+    for (i32 busy = tile->busy_engines >> MESH_OUT_NORTH; busy; busy &= busy - 1)
+        hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
     int changed = tile->changed != 0;
     commit_flags(tile);
-    tile->awake = changed || heard || tile->stirred || tile->engines[RING_PRODUCER].packet || has_beats(core, tile);
-    tile->asked = tile->poked = 0;
+    int others = changed || poked || tile->stirred || tile->engines[RING_PRODUCER].packet || has_beats(core, tile);
+    if (others || (tile->works && !goes_ahead(core, tile)))
+        mark(core->awake, tile->index);
+    else
+        unmark(core->awake, tile->index);
 }
 
 static i32 shown(const Core *core, const Thread *thread, i32 kind, i64 node) {
@@ -71,69 +71,59 @@ static void step(Core *core) {
     core->stirred = 0;
     note(core->host_infeed.account, core->cycle, live_host_infeed(core));
     i32 outfeed = live_outfeed(core), infeed = live_infeed(core);
-    for (i64 k = 0; k <= tiles; k++)
-        if (core->bus[k].active) request_stop(core, k);
+    EACH(k, core->active, tiles + 1) request_stop(core, k);
     i32 classifier = live_classifier(core);
     note(core->controller.account, core->cycle, live_controller(core));
-    for (i64 k = 0; k < tiles; k++)
-        if (core->tiles[k].awake) ask_tile(core, &core->tiles[k]);
-    for (i64 k = 0; k < stops; k++) arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
-    for (i64 k = 0; k < tiles; k++)
-        if (core->tiles[k].asked) arbitrate_tile(core, &core->tiles[k]);
+    if (core->cycle >= core->next_wake) wake_tiles(core);
+    EACH(k, core->awake, tiles) ask_tile(core, &core->tiles[k]);
+    EACH(k, core->carrying, stops) arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
+    EACH(k, core->asked, tiles) arbitrate_tile(core, &core->tiles[k]);
     commit_threads(core, infeed, outfeed, classifier);
-    for (i64 k = 0; k < tiles; k++)
-        if (core->tiles[k].asked) commit_tile(core, &core->tiles[k]);
-    for (i64 k = 0; k < tiles; k++)
-        if (core->tiles[k].asked || core->tiles[k].poked) commit_late(core, &core->tiles[k]);
-    for (i64 k = 0; k < stops; k++) {
-        if (core->stops[k].returned) core->stirred = 1;
-        core->stops[k].credits += core->stops[k].returned;
-        core->stops[k].returned = 0;
-    }
+    EACH(k, core->asked, tiles) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
+        commit_engine(core, &core->tiles[k], &core->tiles[k].engines[__builtin_ctz(left)]);
+    for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] |= core->poked[k];
+    EACH(k, core->asked, tiles) commit_late(core, &core->tiles[k], marked(core->poked, k));
+    for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] = core->poked[k] = 0;
+    core->stirred |= core->credited_count > 0;
+    while (core->credited_count) core->credited[--core->credited_count]->credits++;
     judge_passages(core);
 }
 
-static i64 sooner(i64 now, i64 soonest, i64 at) {
-    return at > now && at < soonest ? at : soonest;
-}
+static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
 
 /* The next cycle in which something is sure to come, NEVER: none. */
 static i64 next_event(const Core *core) {
-    i64 now = core->cycle, next = NEVER;
+    i64 now = core->cycle, next = core->next_wake;
     const Fifo *queues[] = {&core->host_queue, &core->forwarded, &core->infeed.buffer, &core->outfeed.buffer};
     const Thread *threads[] = {&core->host_infeed, &core->infeed, &core->outfeed, &core->classifier};
     for (int k = 0; k < 4; k++) {
         if (queues[k]->count) next = sooner(now, next, queues[k]->at[queues[k]->head]);
         if (threads[k]->state != RESTS) next = sooner(now, next, threads[k]->until);
     }
-    for (i64 k = 0; k < core->chip.tiles + 3; k++)
+    EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count) next = sooner(now, next, core->stops[k].waiting[core->stops[k].head].at);
-    for (i64 k = 0; k <= core->chip.tiles; k++)
+    EACH(k, core->active, core->chip.tiles + 1)
         if (core->bus[k].inbox.count) next = sooner(now, next, core->bus[k].inbox.at[core->bus[k].inbox.head]);
-    for (i64 k = 0; k < 4 * core->chip.tiles; k++) {
-        const Link *link = &core->tiles[k / 4].links[k % 4];
-        if (link->count) next = sooner(now, next, link->arrivals[link->head]);
+    EACH(k, core->awake, core->chip.tiles) for (int side = 0; side < 4; side++) {
+        const Link *link = link_into(core, &core->tiles[k], side);
+        if (link && link->count) next = sooner(now, next, link->arrivals[link->head]);
     }
     return next;
 }
 
 /* Whether nothing is in the middle of something. */
 static int is_over(const Core *core, i64 rows_out) {
-    if (core->next_op < core->end_op || core->host_sent < core->host_rows || core->received != rows_out) return 0;
-    if (core->infeed.op >= 0 || core->outfeed.op >= 0 || core->classifier.op >= 0) return 0;
-    for (i64 k = 0; k < core->chip.tiles + 3; k++)
+    for (i64 k = 0; k < core->chip.accounts; k++)
+        if (core->accounts[k].kind != IDLE) return 0;
+    EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
-    for (i64 k = 0; k <= core->chip.tiles; k++)
-        if (core->bus[k].state != RESTS || core->bus[k].inbox.count) return 0;
-    for (i64 k = 0; k < core->chip.tiles; k++)
-        if (core->tiles[k].busy_engines) return 0;
-    return 1;
+    return core->next_op == core->end_op && core->host_sent == core->host_rows && core->received == rows_out;
 }
 
 static void restart(Core *core, i64 first, i64 end, i64 rows) {
     core->start = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
-        settle(&core->accounts[k], core->start);
+        core->accounts[k].since = core->start;
         memset(core->accounts[k].cycles, 0, sizeof core->accounts[k].cycles);
     }
     memset(core->spent, 0, (size_t)(core->chip.tiles * core->chip.layers * CAUSES) * sizeof(i64));
@@ -149,34 +139,25 @@ static void restart(Core *core, i64 first, i64 end, i64 rows) {
    cycle and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
 i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 latest, i64 *cycles) {
     restart(core, first, end, rows_in);
-    for (;;) {
+    for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 1 : next) {
         step(core);
         if (core->collided) return COLLIDED;
-        if (core->stirred)
-            core->cycle++;
-        else {
-            i64 next = next_event(core);
-            core->cycle = next == NEVER ? core->cycle + 1 : next;
-            if (next == NEVER) break;
-        }
         if (core->cycle > latest) return ENDLESS;
+        next = core->stirred ? core->cycle + 1 : next_event(core);
     }
     cycles[0] = core->start;
     cycles[1] = core->start > core->last_arrival ? core->start : core->last_arrival;
-    for (i64 k = 0; k < core->chip.accounts; k++) {
+    for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until;
-    }
     return is_over(core, rows_out) ? ENDED : HUNG;
 }
 
-static Account *next_account(Core *core) {
-    return &core->accounts[core->chip.accounts++];
-}
+static Account *next_account(Core *core) { return &core->accounts[core->chip.accounts++]; }
 
 static void new_thread(Core *core, Thread *thread) {
     thread->account = next_account(core);
     thread->op = -1;
-    fifo_new(&thread->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
+    fifo_new(core, &thread->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
 }
 
 static void new_tile(Core *core, i64 index) {
@@ -189,13 +170,13 @@ static void new_tile(Core *core, i64 index) {
         tile->engines[k].account = next_account(core);
         tile->engines[k].op = -1;
         tile->engines[k].number = k;
-        fifo_new(&tile->engines[k].buffer, core->chip.buffer_depth, core->chip.buffer_depth);
+        fifo_new(core, &tile->engines[k].buffer, core->chip.buffer_depth, core->chip.buffer_depth);
     }
     tile->mac = next_account(core);
     for (int side = 0; side < 4; side++) {
         tile->links[side].account = next_account(core);
         tile->links[side].to = beside[side] ? (i32)(index + steps[side]) : -1;
-        tile->links[side].arrivals = zeros(core->chip.mesh_room_beats, sizeof(i64));
+        tile->links[side].arrivals = zeros(core, core->chip.mesh_room_beats, sizeof(i64));
     }
 }
 
@@ -205,71 +186,66 @@ static void new_stop(Core *core, i64 node) {
     stop->node = (i32)node;
     stop->open = -1;
     stop->credits = core->chip.ring_hop_cycles + 1;
-    stop->waiting = zeros(stop->credits, sizeof(Packet));
+    stop->waiting = zeros(core, stop->credits, sizeof(Packet));
 }
 
 static void new_bus_stop(Core *core, i64 place) {
     BusStop *stop = &core->bus[place];
     stop->account = next_account(core);
     stop->op = stop->fence = -1;
-    fifo_new(&stop->inbox, core->chip.bus_hop_cycles + 1, core->chip.bus_hop_cycles + 1);
+    fifo_new(core, &stop->inbox, core->chip.bus_hop_cycles + 1, core->chip.bus_hop_cycles + 1);
 }
 
 /* A chip at rest; the tables must outlive it. */
 Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps) {
-    Core *core = zeros(1, sizeof(Core));
+    Core *core = calloc(1, sizeof(Core));
     core->ops = ops;
     core->pool = pool;
     core->bitmaps = bitmaps;
     core->chip = *chip;
     core->chip.accounts = 0;
-    core->accounts = zeros(chip->accounts, sizeof(Account));
-    core->tiles = zeros(chip->tiles, sizeof(Tile));
-    core->stops = zeros(chip->tiles + 3, sizeof(Stop));
-    core->bus = zeros(chip->tiles + 1, sizeof(BusStop));
+    core->accounts = zeros(core, chip->accounts, sizeof(Account));
+    core->tiles = zeros(core, chip->tiles, sizeof(Tile));
+    core->stops = zeros(core, chip->tiles + 3, sizeof(Stop));
+    core->bus = zeros(core, chip->tiles + 1, sizeof(BusStop));
     for (i64 k = 0; k < chip->tiles; k++) new_tile(core, k);
     for (i64 k = 0; k < chip->tiles + 3; k++) new_stop(core, k);
     for (i64 k = 0; k <= chip->tiles; k++) new_bus_stop(core, k);
-    new_thread(core, &core->host_infeed);
-    core->host_outfeed = next_account(core);
-    new_thread(core, &core->infeed);
-    new_thread(core, &core->outfeed);
-    new_thread(core, &core->classifier);
-    new_thread(core, &core->controller);
-    fifo_new(&core->host_queue, chip->host_queue_rows, chip->host_rows);
-    fifo_new(&core->forwarded, FORWARDED_ROWS, FORWARDED_ROWS);
-    core->arrivals = zeros(chip->outputs, sizeof(i64));
-    core->transfers = zeros(chip->transfers, sizeof(Transfer));
-    core->passages = zeros(6 * (chip->tiles + 3), sizeof(i64));
-    core->spent = zeros(chip->tiles * chip->layers * CAUSES, sizeof(i64));
+    Thread *threads[] = {&core->host_infeed, &core->host_outfeed, &core->infeed,
+                         &core->outfeed,     &core->classifier,   &core->controller};
+    for (int k = 0; k < 6; k++) new_thread(core, threads[k]);
+    fifo_new(core, &core->host_queue, chip->host_queue_rows, chip->host_rows);
+    fifo_new(core, &core->forwarded, FORWARDED_ROWS, FORWARDED_ROWS);
+    core->arrivals = zeros(core, chip->outputs, sizeof(i64));
+    core->transfers = zeros(core, chip->transfers, sizeof(Transfer));
+    core->passages = zeros(core, 2 * (chip->tiles + 3), sizeof(Passage));
+    core->credited = zeros(core, 2 * (chip->tiles + 3), sizeof(Stop *));
+    u64 **sets[] = {&core->awake, &core->asked, &core->poked, &core->ahead, &core->carrying, &core->active};
+    for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) *sets[k] = zeros(core, chip->bitmap_words, sizeof(u64));
+    core->next_wake = NEVER;
+    core->spent = zeros(core, chip->tiles * chip->layers * CAUSES, sizeof(i64));
     return core;
 }
 
 void core_free(Core *core) {
-    for (i64 k = 0; k < core->chip.tiles; k++) {
-        for (int e = 0; e < ENGINES; e++) fifo_free(&core->tiles[k].engines[e].buffer);
-        for (int side = 0; side < 4; side++) free(core->tiles[k].links[side].arrivals);
+    free(core->events.data);
+    free(core->deliveries.data);
+    free(core->waits.data);
+    for (void **block = core->blocks, **next; block; block = next) {
+        next = block[0];
+        free(block);
     }
-    for (i64 k = 0; k < core->chip.tiles + 3; k++) free(core->stops[k].waiting);
-    for (i64 k = 0; k <= core->chip.tiles; k++) fifo_free(&core->bus[k].inbox);
-    Fifo *queues[] = {&core->host_infeed.buffer, &core->infeed.buffer, &core->outfeed.buffer, &core->classifier.buffer,
-                      &core->controller.buffer, &core->host_queue, &core->forwarded};
-    for (size_t k = 0; k < sizeof queues / sizeof *queues; k++) fifo_free(queues[k]);
-    void *arrays[] = {core->accounts, core->tiles, core->stops, core->bus, core->arrivals, core->transfers,
-                      core->passages, core->spent, core->events.data, core->deliveries.data, core->waits.data, core};
-    for (size_t k = 0; k < sizeof arrays / sizeof *arrays; k++) free(arrays[k]);
+    free(core);
 }
 
 /* What is read out: how many numbers there are of each of READOUTS, and where they stand. */
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
-    const Log *logs[] = {&core->events, &core->deliveries, &core->waits};
-    if (what < 3) {
-        *numbers = logs[what]->data;
-        return logs[what]->count;
-    }
-    *numbers = what == READ_SPENT ? core->spent : what == READ_ARRIVALS ? core->arrivals : (const i64 *)core->transfers;
-    if (what == READ_SPENT) return core->chip.tiles * core->chip.layers * CAUSES;
-    return what == READ_ARRIVALS ? core->chip.outputs : core->transfer_count * (i64)(sizeof(Transfer) / sizeof(i64));
+    i64 spent = core->chip.tiles * core->chip.layers * CAUSES, of_transfer = sizeof(Transfer) / sizeof(i64);
+    const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
+                        {core->arrivals, core->chip.outputs, 0},
+                        {(i64 *)core->transfers, core->transfer_count * of_transfer, 0}};
+    *numbers = read[what].data;
+    return read[what].count;
 }
 
 /* The cycles of each account by kind, up to `end`; what a unit did last goes on to there; of a tensor

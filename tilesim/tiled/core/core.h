@@ -2,9 +2,6 @@
 
    It follows tilesim/tiled/stepped cycle by cycle, but asks only the units that can do something. What it knows of an
    instruction is a row of columns.h, which is made from tilesim/tiled/flat/columns.py. */
-#ifndef TILESIM_CORE_H
-#define TILESIM_CORE_H
-
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,9 +13,9 @@ typedef uint64_t u64;
 #include "columns.h"
 
 #define NEVER ((i64)1 << 62)
-#define MESH_IN_FIRST MESH_IN_NORTH
-#define MESH_OUT_FIRST MESH_OUT_NORTH
+#define MESH_BITS ((1 << RING_CONSUMER_B) - (1 << MESH_IN_NORTH))
 #define FILL_WORDS 2
+#define FEW_RUNS 16
 #define ROW_BUFFERS 2
 #define FORWARDED_ROWS 2
 
@@ -33,8 +30,7 @@ typedef struct {
 typedef struct {
     i64 *at;
     i32 *item;
-    i64 depth, used, freed, freed_in;
-    i64 capacity, head, count;
+    i64 depth, used, freed, freed_in, capacity, head, count;
 } Fifo;
 
 /* Growing numbers that are read out. */
@@ -47,14 +43,12 @@ typedef struct {
 typedef struct {
     Fifo buffer;
     Account *account;
-    i64 op; /* a row, -1: none */
-    i64 unfinished, fill_cycles, gate, wait, rise;
+    i64 op, unfinished, fill_cycles, gate, wait, rise; /* `op`: a row, -1: none */
     i64 step, written;                    /* iterations begun, and through */
     i64 reads, writes_left, queued;       /* copies: words of a row, and rows */
     i64 extras_left, issues_left, run;    /* tensor control */
     i64 register_parts, fills, made, fill_step; /* mesh */
-    i64 transfer, seen;
-    i64 parts, row;                       /* ring */
+    i64 transfer, seen, parts, row;             /* ring */
     i32 kind, begun, number;
     i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
 } Engine;
@@ -74,10 +68,11 @@ typedef struct {
     Account *mac;
     i64 flags[FLAGS], rises[FLAGS];
     i64 resets, changed;
-    i64 index, tensor_end, spent_until;
+    i64 index, tensor_end, spent_until, left_at, wake_at;
     i64 *spending;
     i32 wide_left, read_left, write_left;
-    i32 awake, asked, stirred, poked, busy_engines;
+    i32 stirred, works, busy_engines; /* its engines but for the tensor control; that one */
+    i32 held;                         /* engines that can't go on before a flag changes */
 } Tile;
 
 typedef struct {
@@ -85,8 +80,7 @@ typedef struct {
 } Transfer;
 
 typedef struct {
-    i64 at;
-    i64 transfer, row, left;
+    i64 at, transfer, row, left;
     i32 tail;
 } Packet;
 
@@ -100,18 +94,24 @@ typedef struct {
 typedef struct {
     Account *account;
     Packet *waiting;
-    i64 head, count, credits, returned, open;
+    i64 head, count, credits, open, delivered; /* `delivered`: where its last rows are in that log */
     Packet outgoing;
     Passing passing[2];
     i32 passings, has_outgoing, node;
 } Stop;
+
+typedef struct {
+    Stop *stop;
+    i64 transfer;
+    i32 tail;
+} Passage;
 
 /* A stop of the instruction bus. */
 typedef struct {
     Account *account;
     Fifo inbox;
     i64 op, busy_left, fence, active_until;
-    i32 state, active;
+    i32 state;
 } BusStop;
 
 enum { RESTS, ADMITS, FORWARDS, CARRIES };
@@ -121,7 +121,7 @@ typedef struct {
     Account *account;
     Fifo buffer;
     i64 op, until, transfer, row, transfers_done;
-    i32 state, kind, acted, posted, got;
+    i32 state, acted, posted, got;
 } Thread;
 
 typedef struct {
@@ -129,25 +129,24 @@ typedef struct {
     const i64 *pool;
     const u64 *bitmaps;
     Chip chip;
-    i64 cycle;
+    i64 cycle, next_wake, credited_count;
     i32 stirred, collided;
     Account *accounts;
     Tile *tiles;
-    Stop *stops;
+    Stop *stops, **credited; /* those that get a credit back in this cycle */
     BusStop *bus;
-    Thread host_infeed, infeed, outfeed, classifier, controller;
-    Account *host_outfeed;
+    u64 *awake, *asked, *poked, *ahead; /* tiles: `ahead` is a tensor control that nobody sees until `wake_at` */
+    u64 *carrying, *active;             /* stops of the ring and of the instruction bus */
+    Thread host_infeed, host_outfeed, infeed, outfeed, classifier, controller;
     Fifo host_queue, forwarded;
     i64 host_rows, host_sent, last_arrival;
     i64 *arrivals; /* of each output's last row */
     i64 passed, passing, fences, outfeeds, through, received;
     i64 next_op, end_op, start;
+    i64 transfer_count, passage_count;
     Transfer *transfers;
-    i64 transfer_count, transfer_capacity;
-    i64 *passages; /* stop, transfer, tail of this cycle */
-    i64 passage_count;
+    Passage *passages; /* of this cycle */
     i64 *spent; /* tile, layer, cause */
     Log events, deliveries, waits;
+    void **blocks; /* of memory */
 } Core;
-
-#endif

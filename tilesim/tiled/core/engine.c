@@ -32,35 +32,34 @@ static int passes_waits(Core *core, Tile *tile, Engine *engine) {
     return 1;
 }
 
+static void log_event(Core *core, const Tile *tile, const Engine *engine, i64 what, i64 done) {
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, what, done);
+}
+
 /* `done` iterations are through: the flag rises if that completes the loop. */
 static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
     const Columns *op = OP(engine);
     int listed = engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done;
     if (!listed && (!op->rise_period || done % op->rise_period)) return;
     engine->rise += listed;
-    raise_flag(tile, op->flag, 1);
-    if (done < op->rounds) log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, ROSE, done);
+    raise_flag(tile, op->flag);
+    if (done < op->rounds) log_event(core, tile, engine, ROSE, done);
 }
 
 static void next_group(Core *core, Engine *engine) {
-    const Columns *op = OP(engine);
-    if (engine->step == op->rounds) return;
-    const i64 *run = core->pool + op->runs + RUN_COLUMNS * engine->run;
-    if (engine->step == run[0]) {
-        engine->run++;
-        run += RUN_COLUMNS;
-    }
+    if (engine->step == OP(engine)->rounds) return;
+    const i64 *run = core->pool + OP(engine)->runs + RUN_COLUMNS * engine->run;
+    if (engine->step == run[0]) run = core->pool + OP(engine)->runs + RUN_COLUMNS * ++engine->run;
     engine->extras_left = run[1];
     engine->issues_left = run[2];
     engine->started = 0;
 }
 
-static i64 writes_of(const Core *core, Engine *engine, i64 group) {
+/* Of the group that is written. */
+static i64 writes_of(const Core *core, Engine *engine) {
     const i64 *run = core->pool + OP(engine)->runs;
-    i64 place = engine->seen; /* the run of the group that is written */
-    while (group >= run[RUN_COLUMNS * place]) place++;
-    engine->seen = place;
-    return run[RUN_COLUMNS * place + 3];
+    while (engine->written >= run[RUN_COLUMNS * engine->seen]) engine->seen++;
+    return run[RUN_COLUMNS * engine->seen + 3];
 }
 
 static Link *link_into(const Core *core, const Tile *tile, int side) {
@@ -76,12 +75,12 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
     engine->begun = 1;
     core->stirred = tile->stirred = 1;
     if (engine->number == TENSOR) next_group(core, engine);
-    if (engine->number >= MESH_OUT_FIRST) {
-        Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    if (engine->number >= MESH_OUT_NORTH) {
+        Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
         link->transfer++;
         link->waiting++;
         link->sent = link->written = 0;
-        core->tiles[link->to].awake = 1;
+        mark(core->awake, link->to);
     }
     if (engine->number == RING_PRODUCER) {
         const Columns *op = OP(engine);
@@ -101,7 +100,7 @@ static void prepare(Core *core, Tile *tile, Engine *engine) {
     }
     if (passes_waits(core, tile, engine)) {
         begin(core, tile, engine);
-        log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, BEGAN, 0);
+        log_event(core, tile, engine, BEGAN, 0);
     } else
         engine->kind = FLAG;
 }
@@ -111,26 +110,16 @@ static void proceed(Core *core, Tile *tile, Engine *engine) {
         engine->open = passes_gates(core, tile, engine, engine->step);
         engine->taken_now = engine->row = 0;
     } else if (engine->number == RING_PRODUCER) {
-        Stop *stop = &core->stops[tile->index + 1];
         engine->reads_now = 0;
-        if (engine->packet && engine->parts == core->chip.ring_parts) {
-            i64 row = engine->step - 1, rows = OP(engine)->rounds, left = OP(engine)->destinations;
-            stop->outgoing = (Packet){core->cycle, engine->transfer, row, left, row == rows - 1};
-            stop->has_outgoing = 1;
-        }
-    } else if (engine->number >= MESH_IN_FIRST && engine->number < MESH_OUT_FIRST && engine->transfer < 0) {
-        Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
-        if (link && !OP(engine)->fill && link->waiting) {
-            link->waiting--;
-            engine->transfer = link->transfer;
-        }
+        if (!engine->packet || engine->parts < core->chip.ring_parts) return;
+        i64 row = engine->step - 1, tail = engine->step == OP(engine)->rounds;
+        offer(core, tile->index + 1, (Packet){core->cycle, engine->transfer, row, OP(engine)->destinations, (i32)tail});
     }
 }
 
 static void take_up(Core *core, Tile *tile, Engine *engine) {
     engine->op = fifo_take(core, &engine->buffer);
-    core->bus[tile->index].active = 1;
-    core->bus[tile->index].active_until = core->cycle + 1;
+    wake_bus(core, tile->index);
     tile->stirred = 1;
     engine->fill_cycles = core->chip.fill_cycles;
     engine->wait = 0;
@@ -147,16 +136,10 @@ static void request(Core *core, Tile *tile, Engine *engine) {
     if (engine->begun) proceed(core, tile, engine);
 }
 
-static int take(i32 *left) {
-    if (*left <= 0) return 0;
-    --*left;
-    return 1;
-}
+static int take(i32 *left) { return *left > 0 && (*left)--; }
 
 /* Why nothing is read: a port, if nothing else held it, or if what made the queue full waits for one. */
-static i32 reason(i32 held, int write_denied) {
-    return !held || (held == FIFO && write_denied) ? PORT : held;
-}
+static i32 reason(i32 held, int write_denied) { return !held || (held == FIFO && write_denied) ? PORT : held; }
 
 static i32 tensor_holds(Core *core, Tile *tile, Engine *engine) {
     const Columns *op = OP(engine);
@@ -190,7 +173,7 @@ static void arbitrate_tensor(Core *core, Tile *tile, Engine *engine) {
 
 static void advance_tensor(Core *core, Tile *tile, Engine *engine) {
     if (engine->writes_now) {
-        if (!engine->writes_left) engine->writes_left = writes_of(core, engine, engine->written);
+        if (!engine->writes_left) engine->writes_left = writes_of(core, engine);
         if (!--engine->writes_left) rise(core, tile, engine, ++engine->written);
     }
     if (engine->reads_now) {
@@ -227,7 +210,8 @@ static void commit_tensor(Core *core, Tile *tile, Engine *engine) {
     spend(tile, spent + (kind == FLAG ? flag_cause(core, engine) : kind), core->cycle);
     int any = engine->reads_now || engine->extra_now || engine->writes_now;
     advance_tensor(core, tile, engine);
-    if (any) core->stirred = tile->stirred = 1;
+    tile->works = any;
+    core->stirred |= any;
     note(tile->mac, core->cycle, kind);
     note(engine->account, core->cycle, any ? BUSY : engine->kind);
 }
@@ -263,12 +247,12 @@ static i32 advance_copy(Core *core, Tile *tile, Engine *engine) {
 }
 
 static i32 advance_consumer(Core *core, Tile *tile, Engine *engine) {
-    if (engine->row) rise(core, tile, engine, ++engine->step);
+    if (engine->row) rise(core, tile, engine, engine->written = ++engine->step);
     return engine->taken_now || engine->row ? BUSY : engine->open ? FIFO : FLAG;
 }
 
-static void claim_producer(Core *core, Tile *tile, Engine *engine) {
-    if (engine->op < 0 || !engine->begun || engine->packet) return;
+static void arbitrate_producer(Core *core, Tile *tile, Engine *engine) {
+    if (engine->packet) return;
     engine->kind = passes_gates(core, tile, engine, engine->step) ? PORT : FLAG;
     engine->reads_now = engine->kind == PORT && take(&tile->wide_left);
 }
@@ -284,7 +268,7 @@ static i32 advance_producer(Core *core, Tile *tile, Engine *engine) {
     if (core->stops[tile->index + 1].has_outgoing) return CREDIT;
     if (!--engine->parts) {
         engine->packet = 0;
-        rise(core, tile, engine, engine->step);
+        rise(core, tile, engine, engine->written = engine->step);
     }
     return BUSY;
 }
@@ -297,7 +281,7 @@ static i32 mesh_out_holds(Core *core, Tile *tile, Engine *engine, const Link *li
 
 static void arbitrate_mesh_out(Core *core, Tile *tile, Engine *engine) {
     const Columns *op = OP(engine);
-    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
     engine->kind = mesh_out_holds(core, tile, engine, link);
     i32 *port = op->reads_wide ? &tile->wide_left : &tile->read_left;
     engine->reads_now = !engine->kind && (engine->register_parts || take(port));
@@ -309,13 +293,13 @@ static void arbitrate_mesh_out(Core *core, Tile *tile, Engine *engine) {
 }
 
 static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
-    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
     if (engine->reads_now) {
         link->arrivals[(link->head + link->count++) % core->chip.mesh_room_beats] =
             core->cycle + core->chip.mesh_hop_cycles;
         link->sent++;
         engine->register_parts--;
-        core->tiles[link->to].awake = 1;
+        mark(core->awake, link->to);
     }
     i32 kind = engine->reads_now ? BUSY : engine->kind;
     note(link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE);
@@ -339,7 +323,11 @@ static int may_make(Core *core, Tile *tile, Engine *engine) {
 }
 
 static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
-    Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
+    Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
+    if (engine->transfer < 0 && link && !OP(engine)->fill && link->waiting) {
+        link->waiting--;
+        engine->transfer = link->transfer;
+    }
     i32 held = mesh_in_holds(core, tile, engine, link);
     engine->makes_now = may_make(core, tile, engine);
     int completes = engine->register_parts == OP(engine)->parts_an_access - 1;
@@ -350,18 +338,18 @@ static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
 
 static void write_mesh_in(Core *core, Tile *tile, Engine *engine) {
     const Columns *op = OP(engine);
-    Link *link = link_into(core, tile, engine->number - MESH_IN_FIRST);
+    Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
     if (op->fill)
         engine->fills--;
     else {
         link->head = (link->head + 1) % core->chip.mesh_room_beats;
         link->count--;
         link->written++;
-        core->tiles[tile->links[engine->number - MESH_IN_FIRST].to].poked = 1;
+        mark(core->poked, tile->links[engine->number - MESH_IN_NORTH].to);
     }
     if (++engine->register_parts == op->parts_an_access) {
         engine->register_parts = 0;
-        rise(core, tile, engine, ++engine->step);
+        rise(core, tile, engine, engine->written = ++engine->step);
     }
 }
 
@@ -377,34 +365,18 @@ static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     return engine->writes_now || engine->makes_now ? BUSY : engine->kind;
 }
 
-static void arbitrate_engine(Core *core, Tile *tile, Engine *engine) {
-    if (engine->op < 0 || !engine->begun) return;
-    if (engine->number == TENSOR)
-        arbitrate_tensor(core, tile, engine);
-    else if (engine->number < MESH_IN_FIRST)
-        arbitrate_copy(core, tile, engine);
-    else if (engine->number < MESH_OUT_FIRST)
-        arbitrate_mesh_in(core, tile, engine);
-    else
-        arbitrate_mesh_out(core, tile, engine);
-}
-
-static i32 advance(Core *core, Tile *tile, Engine *engine) {
-    if (engine->number == RING_CONSUMER) return advance_consumer(core, tile, engine);
-    if (engine->number == RING_PRODUCER) return advance_producer(core, tile, engine);
-    if (engine->number < MESH_IN_FIRST) return advance_copy(core, tile, engine);
-    if (engine->number < MESH_OUT_FIRST) return advance_mesh_in(core, tile, engine);
-    return advance_mesh_out(core, tile, engine);
-}
-
-static int is_through(const Core *core, const Engine *engine) {
-    i64 rounds = OP(engine)->rounds;
-    if (engine->number == TENSOR) return engine->written == rounds;
-    if (engine->number == RING_PRODUCER) return !engine->packet && engine->step == rounds;
-    if (engine->number == RING_CONSUMER) return engine->step == rounds;
-    if (engine->number < MESH_IN_FIRST) return engine->written == rounds;
-    return engine->number < MESH_OUT_FIRST && engine->step == rounds; /* of mesh out not known yet */
-}
+/* What engines ask of their memories' ports, and what they then do: the kind of cycle that it was. */
+static const struct {
+    void (*arbitrate)(Core *, Tile *, Engine *);
+    i32 (*advance)(Core *, Tile *, Engine *);
+} ROLES[ENGINES] = {
+    [TENSOR] = {arbitrate_tensor, NULL},
+    [RING_CONSUMER] = {NULL, advance_consumer},
+    [RING_PRODUCER] = {arbitrate_producer, advance_producer},
+    [NARROW_TO_WIDE ... WIDE_TO_NARROW] = {arbitrate_copy, advance_copy},
+    [MESH_IN_NORTH ... MESH_IN_WEST] = {arbitrate_mesh_in, advance_mesh_in},
+    [MESH_OUT_NORTH ... MESH_OUT_WEST] = {arbitrate_mesh_out, advance_mesh_out},
+};
 
 static void retire(Core *core, Tile *tile, Engine *engine) {
     note(engine->account, core->cycle + 1, IDLE);
@@ -413,13 +385,12 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
         tile->tensor_end = core->cycle + 1;
         spend(tile, NULL, core->cycle + 1);
     }
-    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, RETIRED, 0);
+    log_event(core, tile, engine, RETIRED, 0);
     engine->op = -1;
     engine->begun = 0;
     if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);
     core->stirred = tile->stirred = 1;
-    core->bus[tile->index].active = 1;
-    core->bus[tile->index].active_until = core->cycle + 1;
+    wake_bus(core, tile->index);
 }
 
 static void commit_engine(Core *core, Tile *tile, Engine *engine) {
@@ -427,17 +398,19 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
     if (engine->number == TENSOR)
         commit_tensor(core, tile, engine);
     else {
-        i32 kind = engine->begun ? advance(core, tile, engine) : engine->kind;
-        if (engine->begun && kind == BUSY) core->stirred = tile->stirred = 1;
+        i32 kind = engine->begun ? ROLES[engine->number].advance(core, tile, engine) : engine->kind;
+        int asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued); /* for a port, at least */
+        if (asks) core->stirred = tile->stirred = 1;
+        if (kind == FLAG && !asks) tile->held |= 1 << engine->number;
         note(engine->account, core->cycle, kind);
     }
-    if (engine->begun && is_through(core, engine)) retire(core, tile, engine);
+    if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
 }
 
 /* What a neighbour has written in this cycle of what the tile sent. */
 static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0 || !engine->begun) return;
-    Link *link = &tile->links[engine->number - MESH_OUT_FIRST];
+    Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
     i64 beats = OP(engine)->beats_an_access;
     if (link->written > engine->seen && link->written % beats == 0) rise(core, tile, engine, link->written / beats);
     engine->seen = link->written;

@@ -9,8 +9,7 @@ static i32 live_host_infeed(Core *core) {
             thread->state = RESTS;
         }
         if (core->host_sent == core->host_rows) return IDLE;
-        if (!fifo_room(&core->host_queue, core->cycle)) return FIFO;
-        fifo_reserve(core, &core->host_queue);
+        if (!fifo_gets(core, &core->host_queue)) return FIFO;
         core->host_sent++;
         thread->until = core->cycle + core->chip.host_row_cycles;
         thread->state = CARRIES;
@@ -21,24 +20,31 @@ static i32 live_host_infeed(Core *core) {
 enum { TURNS = FORWARDS, READS = CARRIES, SENDS = 4, ENTERS, REPLIES };
 
 static void send_row(Core *core, Thread *thread, i64 node, i64 rows, i64 destinations) {
-    core->stops[node].outgoing =
-        (Packet){core->cycle, thread->transfer, thread->row, destinations, thread->row == rows - 1};
-    core->stops[node].has_outgoing = 1;
+    offer(core, node, (Packet){core->cycle, thread->transfer, thread->row, destinations, thread->row == rows - 1});
+    thread->state = SENDS;
+}
+
+/* What a row on its way to the ring waits for; 0: it is there. */
+static i32 sends(Core *core, Thread *thread, i64 node) {
+    if (thread->state == SENDS) {
+        if (core->stops[node].has_outgoing) return CREDIT;
+        thread->until = core->cycle + core->chip.ring_parts - 1;
+        thread->state = ENTERS;
+    }
+    return core->cycle < thread->until ? BUSY : 0;
 }
 
 static void new_transfer(Core *core, Thread *thread, i64 shift, i64 rows, i64 destinations, i64 sender) {
-    thread->transfer = core->transfer_count++;
     thread->row = 0;
+    thread->transfer = core->transfer_count++;
     core->transfers[thread->transfer] = (Transfer){thread->op, shift, rows, destinations, 0, sender, 0};
 }
 
 static void begin_infeed(Core *core) {
     Thread *thread = &core->infeed;
     const Columns *op = &core->ops[thread->op];
-    if (thread->row == op->rounds) {
-        thread->transfers_done++;
-        thread->row = 0;
-    }
+    thread->transfers_done += thread->row == op->rounds;
+    if (thread->row == op->rounds) thread->row = 0;
     if (thread->transfers_done == op->transfers) {
         log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, RETIRED, 0);
         thread->state = RESTS;
@@ -79,15 +85,9 @@ static i32 live_infeed(Core *core) {
         case READS:
             if ((kind = awaits_row(core, op))) return kind;
             send_row(core, thread, 0, op->rounds, op->destinations);
-            thread->state = SENDS;
-            break;
-        case SENDS:
-            if (core->stops[0].has_outgoing) return CREDIT;
-            thread->until = core->cycle + core->chip.ring_parts - 1;
-            thread->state = ENTERS;
             break;
         default:
-            if (core->cycle < thread->until) return BUSY;
+            if ((kind = sends(core, thread, 0))) return kind;
             thread->row++;
             begin_infeed(core);
         }
@@ -127,10 +127,10 @@ static i32 live_outfeed(Core *core) {
             break;
         case SENDS:
             if (core->cycle < thread->until) {
-                note(core->host_outfeed, core->cycle, BUSY);
+                note(core->host_outfeed.account, core->cycle, BUSY);
                 return BUSY;
             }
-            note(core->host_outfeed, core->cycle, IDLE);
+            note(core->host_outfeed.account, core->cycle, IDLE);
             core->received++;
             core->arrivals[core->ops[thread->op].output] = core->last_arrival =
                 core->cycle + core->chip.host_latency_cycles;
@@ -138,9 +138,7 @@ static i32 live_outfeed(Core *core) {
             next_row_of_outfeed(core);
             break;
         default:
-            if (!fifo_room(&core->forwarded, core->cycle)) return FIFO;
-            fifo_reserve(core, &core->forwarded);
-            fifo_put(core, &core->forwarded, 0, 0);
+            if (!fifo_add(core, &core->forwarded, 0, 0)) return FIFO;
             thread->row++;
             next_row_of_outfeed(core);
         }
@@ -151,6 +149,7 @@ static i32 live_classifier(Core *core) {
     i64 node = core->chip.tiles + 1;
     for (;;) {
         const Columns *op = thread->op < 0 ? NULL : &core->ops[thread->op];
+        i32 kind;
         switch (thread->state) {
         case RESTS:
             if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
@@ -175,15 +174,9 @@ static i32 live_classifier(Core *core) {
             break;
         case REPLIES:
             send_row(core, thread, node, op->reply_rows, 1);
-            thread->state = SENDS;
-            break;
-        case SENDS:
-            if (core->stops[node].has_outgoing) return CREDIT;
-            thread->until = core->cycle + core->chip.ring_parts - 1;
-            thread->state = ENTERS;
             break;
         default:
-            if (core->cycle < thread->until) return BUSY;
+            if ((kind = sends(core, thread, node))) return kind;
             core->stirred = 1;
             thread->state = ++thread->row < op->reply_rows ? REPLIES : RESTS;
             if (thread->state == RESTS) thread->op = -1;

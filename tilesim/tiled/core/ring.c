@@ -7,11 +7,14 @@ static int is_for(const Core *core, const Packet *packet, i64 node) {
     return has_bit(core, core->ops[transfer->op].to, node - 1 - transfer->shift);
 }
 
+static Thread *thread_at(Core *core, i64 node) {
+    return node == core->chip.tiles + 1 ? &core->classifier : &core->outfeed;
+}
+
 /* Whether the node takes a packet in this cycle. */
 static int is_ready(Core *core, i64 node) {
-    i64 tiles = core->chip.tiles;
+    if (node > core->chip.tiles) return thread_at(core, node)->posted;
     if (node == 0) return 0;
-    if (node > tiles) return node == tiles + 1 ? core->classifier.posted : core->outfeed.posted;
     Tile *tile = &core->tiles[node - 1];
     Engine *consumer = &tile->engines[RING_CONSUMER];
     if (consumer->op < 0 && !consumer->buffer.count) return 0;
@@ -22,29 +25,25 @@ static int is_ready(Core *core, i64 node) {
 /* The rows that an instruction takes, as far as they follow one another in a transfer. */
 static void deliver_row(Core *core, i64 node, i64 op, i64 place, const Packet *packet) {
     Log *log = &core->deliveries;
-    if (log->count) {
-        i64 *last = log->data + log->count - LOG_COLUMNS;
-        int same = last[0] == node && last[1] == op && last[3] == packet->transfer;
-        if (same && last[2] + last[5] == place && last[4] + last[5] == packet->row) {
-            last[5]++;
-            return;
-        }
+    i64 *latest = &core->stops[node].delivered, *last = log->data + *latest;
+    int same = *latest < log->count && last[0] == node && last[1] == op && last[3] == packet->transfer;
+    if (same && last[2] + last[5] == place && last[4] + last[5] == packet->row) {
+        last[5]++;
+        return;
     }
+    *latest = log->count;
     log_row(log, node, op, place, packet->transfer, packet->row, 1);
-}
-
-static void accept_thread(Core *core, Thread *thread, i64 node, const Packet *packet, int last) {
-    thread->acted = 1;
-    if (!last) return;
-    deliver_row(core, node, thread->op, thread->row, packet);
-    thread->got = 1;
-    thread->posted = 0;
 }
 
 static void accept(Core *core, i64 node, const Packet *packet, int last) {
     core->stirred = 1;
     if (node > core->chip.tiles) {
-        accept_thread(core, node == core->chip.tiles + 1 ? &core->classifier : &core->outfeed, node, packet, last);
+        Thread *thread = thread_at(core, node);
+        thread->acted = 1;
+        if (!last) return;
+        deliver_row(core, node, thread->op, thread->row, packet);
+        thread->got = 1;
+        thread->posted = 0;
         return;
     }
     Tile *tile = &core->tiles[node - 1];
@@ -58,34 +57,24 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
 }
 
 static void hear_tail(Core *core, i64 node) {
-    if (node == 0)
-        core->passing++;
-    else if (node <= core->chip.tiles) {
-        Tile *tile = &core->tiles[node - 1];
-        raise_flag(tile, FLAG_ORDINAL, 1);
-        tile->poked = 1;
-    }
-}
-
-static Stop *following(Core *core, const Stop *stop) {
-    i64 stops = core->chip.tiles + 3;
-    return &core->stops[stop->node + 1 < stops ? stop->node + 1 : 0];
+    core->passing += node == 0;
+    if (node == 0 || node > core->chip.tiles) return;
+    raise_flag(&core->tiles[node - 1], FLAG_ORDINAL);
+    mark(core->poked, node - 1);
 }
 
 static void pass(Core *core, Stop *stop, Packet packet, i64 left, int own, int taken) {
-    i64 *passage = core->passages + 3 * core->passage_count++;
-    passage[0] = stop->node;
-    passage[1] = packet.transfer;
-    passage[2] = packet.tail;
+    core->passages[core->passage_count++] = (Passage){stop, packet.transfer, packet.tail};
     core->stirred = 1;
     stop->passing[stop->passings++] = (Passing){packet, core->chip.ring_parts, own, taken, left > 0};
     if (left) {
-        Stop *next = following(core, stop);
+        Stop *next = &core->stops[stop->node < core->chip.tiles + 2 ? stop->node + 1 : 0];
         i64 places = core->chip.ring_hop_cycles + 1;
         stop->credits--;
         packet.left = left;
         packet.at = core->cycle + core->chip.ring_hop_cycles;
         next->waiting[(next->head + next->count++) % places] = packet;
+        mark(core->carrying, next->node);
     } else
         core->transfers[packet.transfer].afloat--;
 }
@@ -124,13 +113,14 @@ static void pass_part(Core *core, Stop *stop, Stop *upstream, Passing *passing) 
     int last = !--passing->parts;
     core->stirred = 1;
     if (passing->taken) accept(core, stop->node, &passing->packet, last);
-    if (last && !passing->own) upstream->returned++;
+    if (last && !passing->own) core->credited[core->credited_count++] = upstream;
     if (last && passing->packet.tail) hear_tail(core, stop->node);
 }
 
 static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
     if (!stop->count && !stop->has_outgoing && !stop->passings) {
         note(stop->account, core->cycle, IDLE);
+        unmark(core->carrying, stop->node);
         return;
     }
     i32 kind = pass_on(core, stop);
@@ -147,12 +137,11 @@ static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
 /* Transfers meet if at some stop a packet of one lies between the first and the last of another. */
 static void judge_passages(Core *core) {
     for (i64 k = 0; k < core->passage_count; k++) {
-        const i64 *passage = core->passages + 3 * k;
-        Stop *stop = &core->stops[passage[0]];
-        const Transfer *other = stop->open < 0 ? NULL : &core->transfers[stop->open];
-        int over = !other || stop->open == passage[1] || (other->sent && !other->afloat);
-        if (!over) core->collided = 1;
-        stop->open = passage[2] ? -1 : passage[1];
+        const Passage *passage = &core->passages[k];
+        i64 open = passage->stop->open;
+        const Transfer *other = &core->transfers[open < 0 ? 0 : open];
+        if (open >= 0 && open != passage->transfer && !(other->sent && !other->afloat)) core->collided = 1;
+        passage->stop->open = passage->tail ? -1 : passage->transfer;
     }
     core->passage_count = 0;
 }

@@ -30,9 +30,8 @@ TOKENS = (
     ("HOST", "FIFO"),
 )
 """What becomes what: a cycle more or less, a bound moved, a condition turned round, cycles on a wrong account."""
-EFFECT = re.compile(
-    r"\s+(?=\S)(?!return|break|const|case|default|goto|static|else|typedef|\w+ \*?\w+ =|\w+ \*?\w+(, \w+)*;)[^{}]+;$"
-)
+OTHER = r"return|break|const|case|default|goto|static|else|typedef|\w+ \*?\w+ =|\w+ \*?\w+(, \w+)*;"
+EFFECT = re.compile(rf"\s+(?=\S)(?!{OTHER})[^{{}}]+;$")
 """A line that is a statement as a whole."""
 FREES = re.compile(r"\b(fifo_)?free\(")
 """What is only seen by who counts memory."""
