@@ -13,9 +13,9 @@ from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
 from tilesim.run import RunProgress
 from tilesim.sim.trace.recorder import Recording
-from tilesim.tiled.core.build import NoCompiler
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine as engine_module
 from tilesim.tiled.run.counted import tracks

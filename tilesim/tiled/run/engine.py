@@ -12,14 +12,14 @@ from tilesim.errors import AccessError, InputError
 from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run, RunProgress
-from tilesim.tiled.core.build import NoCompiler, library
-from tilesim.tiled.core.timing import timed
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
+from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder

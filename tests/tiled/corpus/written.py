@@ -1,0 +1,26 @@
+"""Programs written by hand, for what random ones do not come to."""
+
+from __future__ import annotations
+
+from tests.tiled.programs import program
+from tilesim.tiled.isa.model.program import Program
+
+OUTPUT = (
+    ".output name=out{0} index={0} dtype=int8 shape=1,1,1,2048 axes=0,1,2,3 element=i8 extent=1,1,2048 "
+    "blocks=[origin:0,0,0 extent:1,1,2048 pixel_bytes:2048 rows:8]"
+)
+FORWARDS = """
+take: ring_consume tiles=2 write=[r:2 @0x8000+r*256]
+more: ring_consume tiles=2 write=[r:2 @0x9000+r*256]
+send: ring_produce tiles=1 read=[r:18 @0x0+r*256] to=8
+one: outfeed output=0 rows=8
+two: outfeed output=1 rows=8
+again: infeed source=ring rows=2 to=2
+last: infeed source=data rows=2 to=2
+"""
+
+
+def behind_a_full_outfeed() -> Program:
+    """An infeed that sends round again what the outfeed takes off the ring, while the outfeed's buffer is full."""
+    head = "\n".join(map(OUTPUT.format, range(2)))
+    return program(FORWARDS, "edge-1x1", head=head, grid__columns=2, instruction_bus__buffer_depth=1)
