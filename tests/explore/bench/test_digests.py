@@ -143,7 +143,6 @@ def test_sources_are_those_that_can_decide_a_result() -> None:
         "explore/bench/area.yaml",
         "explore/bench/measure.py",
         "tiled/units/chip.py",
-        "compiled.py",
     } <= found
     assert not any(path.startswith(("report/", "cli/", "guide/")) for path in found)
     assert not {"explore/rows/store.py", "explore/point.py", "explore/__init__.py"} & found

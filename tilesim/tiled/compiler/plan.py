@@ -96,7 +96,7 @@ def _plans(
 
 
 def _crowded(networks: Sequence[Network], topology: Topology) -> bool:
-    """Whether weights take more than there is in all tiles, and a block of lanes of some layer much of one tile: two
+    """Whether weights take twice what there is in all tiles, and a block of lanes of some layer much of one tile: two
     such blocks, of which one streams while the other is in use, leave little room for what could stay.
     """
     tile, wide_bytes = topology.tile, topology.wide_memory.size_bytes
@@ -107,7 +107,7 @@ def _crowded(networks: Sequence[Network], topology: Topology) -> bool:
         if isinstance(node.operator, Convolution | FullyConnected)
         if (weights := network.tensors[node.inputs[1]].data) is not None
     ]
-    if sum(weights.nbytes for weights, _ in layers) <= topology.tiles * wide_bytes:
+    if sum(weights.nbytes for weights, _ in layers) <= 2 * topology.tiles * wide_bytes:
         return False
     most = max(block_weight_bytes(weights.shape, groups, tile) for weights, groups in layers)
     return most * CROWDED > wide_bytes
