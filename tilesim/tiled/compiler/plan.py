@@ -31,7 +31,7 @@ from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.reduction import lowered_reduction, staging_rows_of_sums
 from tilesim.tiled.compiler.tile_plan import plan_operators
-from tilesim.tiled.compiler.transfers import staging_rows
+from tilesim.tiled.compiler.transfers import places_in, places_out, staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.fields import bits
@@ -237,12 +237,15 @@ def _sums(builder: ProgramBuilder, steps: list[Pieces]) -> dict[str, tuple[int, 
 def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
     row_bytes, maps = builder.topology.wide_memory.row_bytes, builder.placement.maps
-    ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
-    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
+    ends = [(name, source.stored) for name, source in zip(places_in(builder.plan), builder.plan.sources, strict=True)]
+    ends += [(name, sink.stored) for name, sink in zip(places_out(builder.plan), builder.plan.sinks, strict=True)]
+    by_place: dict[str, tuple[int, int]] = {}
     for name, stored in ends:
         bands = [maps[band] for band in builder.partition.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
-        yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
+        size, tiles = by_place.get(name, (0, 0))
+        by_place[name] = max(size, rows * row_bytes), reduce(or_, (map_.tiles for map_ in bands), tiles)
+    yield from by_place.items()
     copies = staging_rows_of_copies(builder.partition, maps, row_bytes)
     for name, (rows, tiles) in (copies | staging_rows_of_sums(builder.partition)).items():
         yield name, (rows * row_bytes, tiles)
