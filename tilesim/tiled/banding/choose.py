@@ -13,6 +13,7 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled.banding.operators import ROWS, is_bandable
 from tilesim.tiled.banding.rewrite import BandedRun, band_alone, band_rows, rows_made, run_outputs
+from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.fitting import MOST_STEPS, Budget, cycles_per_pixel
 from tilesim.tiled.compiler.host_split import HostSplit
 from tilesim.tiled.compiler.partition import Partition, partition_network
@@ -55,6 +56,7 @@ class RunSearch:
     topology: Topology
     wishes: Wishes
     capacity: int
+    arrangement: Arrangement
     _plain_cycles: dict[int, float] = field(default_factory=dict)
 
     @cached_property
@@ -63,7 +65,7 @@ class RunSearch:
 
     @cached_property
     def whole(self) -> Partition:
-        return partition_network(self.plan, self.topology, (), self.wishes, 0)
+        return partition_network(self.plan, self.topology, (), self.wishes, 0, self.arrangement)
 
     @cached_property
     def budget(self) -> Budget:
@@ -73,7 +75,7 @@ class RunSearch:
         """The number of a step in the whole network."""
         return self.split.layers[self.plan.steps[step - 1][0]]
 
-    def best(self) -> list[BandedRun] | None:
+    def best(self) -> Way | None:
         """The runs with which the network takes the fewest cycles, if there are any such that make it fit."""
         runs: dict[int, list[tuple[int, Candidate]]] = {}
         count = len(self.plan.steps)
@@ -85,8 +87,7 @@ class RunSearch:
         for end in range(1, count + 1):
             stays.append(_least(self._on_chip(end, stays, leaves)))
             leaves.append(_least(_at_host(runs.get(end, []), stays, leaves)))
-        way = _least(way for way in (stays[count], leaves[count]) if way)
-        return None if way is None else list(way.runs)
+        return _least(way for way in (stays[count], leaves[count]) if way)
 
     def _on_chip(self, end: int, *before: list[Way | None]) -> Iterator[Way]:
         ways = lambda step: [own[step] for own in before if own[step] is not None]
@@ -136,7 +137,7 @@ class RunSearch:
             plan = plan_operators(band_alone(network, layers, wanted), word_bytes, absorbs=self.wishes.mixed)
         except CapacityError:
             return None
-        return partition_network(plan, self.topology, (), Wishes(self.wishes.default), 0)
+        return partition_network(plan, self.topology, (), Wishes(self.wishes.default), 0, self.arrangement)
 
     def _fits(self, part: Partition) -> bool:
         lives = in_steps(part, with_slack(part, self.topology), in_calls(part))

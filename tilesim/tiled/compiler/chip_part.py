@@ -32,6 +32,11 @@ def is_passing(network: Network, index: int) -> bool:
     return isinstance(network, ChipPart) and index in network.passing
 
 
+def has_bands(network: Network) -> bool:
+    """Whether some of its inputs and outputs are bands."""
+    return isinstance(network, ChipPart) and bool(network.passing)
+
+
 def comes_late(network: Network, index: int) -> bool:
     """Whether an input comes right before it is read."""
     return index in awaits_of(network) or is_passing(network, index)

@@ -18,6 +18,7 @@ from tilesim.network.graph import Network
 from tilesim.network.operators import DepthwiseConvolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.chip_part import has_bands
 from tilesim.tiled.compiler.chunks import SetLimit
 from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
@@ -136,7 +137,7 @@ def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLim
 def _may_stay(builder: ProgramBuilder) -> bool:
     """Whether the tiles have room for the weights, at least, of which each of them needs all."""
     network, copies = builder.plan.network, [0] * builder.topology.tiles
-    layers = {call.layer: call for call in builder.partition.calls if not builder.placement.maps[call.makes].block}
+    layers = {call.node.inputs[1:2] or (call.layer,): call for call in builder.partition.calls if not builder.placement.maps[call.makes].block}
     for call in layers.values():
         constants = [network.tensors[index].data for index in call.node.inputs[1:2]]
         for tile in bits(call.tiles):
@@ -176,17 +177,27 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
     plan = plan_operators(network, word_bytes, absorbs=wishes.mixed)
-    builders = [ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))]
-    for snake in Arrangement.snakes(topology.grid) if wishes.mixed else ():
-        if is_long(plan, snake):
-            with suppress(CapacityError):
-                builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, snake)))
+    builders, too_large = [], None
+    for grid in grids(topology, wishes):
+        if not builders or is_long(plan, grid) or has_bands(network):
+            try:
+                builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, grid)))
+            except CapacityError as error:
+                too_large = too_large or error
+    if too_large and not builders:
+        raise too_large
     return fastest(builders) if builders[1:] else builders[0]
+
+
+def grids(topology: Topology, wishes: Wishes) -> list[Arrangement]:
+    """Those over which maps may be cut, the chip's own first."""
+    snakes = Arrangement.snakes(topology.grid) if wishes.mixed else ()
+    return [Arrangement.plain(topology.grid), *snakes]
 
 
 def _lowered(builder: ProgramBuilder, limit: SetLimit | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
-    sets = ParameterSets(builder.topology.wide_memory.row_bytes)
+    sets = ParameterSets(builder.topology.wide_memory.row_bytes, shared=has_bands(builder.plan.network))
     steps = [
         lowered_reduction(builder, sets, call)
         if builder.partition.adds(call.node)
