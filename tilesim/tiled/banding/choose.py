@@ -21,7 +21,7 @@ from tilesim.tiled.compiler.placement import in_calls, in_steps, with_slack
 from tilesim.tiled.compiler.tile_plan import TilePlan, plan_operators
 from tilesim.tiled.topology import Topology
 
-MOST_LAYERS = 40
+MOST_LAYERS = 24
 """Steps of a run that are looked at."""
 MOST_BANDS = 64
 """Of one run."""
@@ -106,6 +106,8 @@ class RunSearch:
             layers = range(self.layer(first), self.layer(end) + 1)
             if not is_bandable(network, network.nodes[layers[-1]]) or not self._whole_chip(layers):
                 return
+            if all(self.budget.holds(step) for step in range(first, end + 1)):
+                continue
             outputs = run_outputs(network, layers)
             most = min(MOST_BANDS, *(network.tensors[index].shape[ROWS] for index in outputs))
             part = self._band(layers, bands)
@@ -118,8 +120,7 @@ class RunSearch:
             again = self._cycles(part) * bands
             if again > MOST_AGAIN * plain:
                 return
-            if not all(self.budget.holds(step) for step in range(first, end + 1)):
-                yield end, self._candidate(layers, bands, part, again - plain)
+            yield end, self._candidate(layers, bands, part, again - plain)
 
     def _whole_chip(self, layers: range) -> bool:
         """Whether the chip has a part in all of some layers, and bands can be made of them."""

@@ -21,15 +21,20 @@ class BandedRun:
 
 @dataclass(frozen=True)
 class BandedNetwork:
-    """A network with such runs. ``cuts`` are its layers that cut bands out of maps, and put them together;
-    ``origins`` has, for each of its layers, the number in the plain network of that of which it makes a band, or that
+    """A network with such runs. ``cuts`` are its layers that cut bands out of maps, and put them together, ``crops``
+    those that take some rows of a band for a layer that needs fewer than others; ``origins`` has, for each of its layers, the number in the plain network of that of which it makes a band, or that
     bands are cut or put together for.
     """
 
     network: Network
     cuts: frozenset[int]
+    crops: frozenset[int]
     origins: tuple[int, ...]
     runs: tuple[BandedRun, ...] = ()
+
+    def bands_of(self, layer: int) -> list[int]:
+        """The layers that are bands of one of the plain network, or that one itself."""
+        return [k for k, of in enumerate(self.origins) if of == layer and k not in self.cuts | self.crops]
 
 
 def with_bands(network: Network, runs: Sequence[BandedRun]) -> BandedNetwork:
@@ -45,7 +50,7 @@ def with_bands(network: Network, runs: Sequence[BandedRun]) -> BandedNetwork:
             writer.put_run(run)
             layer = run.layers.stop
     changed = replace(network, nodes=tuple(writer.nodes), tensors=writer.tensors)
-    return BandedNetwork(changed, frozenset(writer.cuts), tuple(writer.origins), tuple(runs))
+    return BandedNetwork(changed, frozenset(writer.cuts), frozenset(writer.crops), tuple(writer.origins), tuple(runs))
 
 
 def band_rows(size: int, bands: int) -> list[range]:
@@ -100,6 +105,7 @@ class _Writer:
     nodes: list[Node] = field(default_factory=list)
     origins: list[int] = field(default_factory=list)
     cuts: set[int] = field(default_factory=set)
+    crops: set[int] = field(default_factory=set)
     tensors: dict[int, Tensor] = field(init=False)
     _next: int = field(init=False)
 
@@ -166,7 +172,10 @@ class _Writer:
 
     def _cropped(self, part: int, index: int, there: range, rows: range, name: str, origin: int) -> int:
         """Those rows of a band that a layer needs, if others need more."""
-        return part if there == rows else self._part(part, index, there, rows, name, origin)
+        if there == rows:
+            return part
+        self.crops.add(len(self.nodes))
+        return self._part(part, index, there, rows, name, origin)
 
     def _part(self, part: int, index: int, there: range, rows: range, name: str, origin: int) -> int:
         """Some rows of the tensor ``part``, which has the rows ``there`` of a map of the network, the tensor ``index``."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilesim.errors import CapacityError
+from tilesim.errors import MapsError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.chip_part import comes_late, early_outputs
 from tilesim.tiled.compiler.feature_map import FeatureMap, copy_name, map_name, place_name, tensor_of
@@ -67,7 +67,7 @@ def _by_lifetime(partition: Partition, lives: list[Lifetime], topology: Topology
     try:
         return allocate(lives, memory.size_bytes, memory.word_bytes)
     except DoesNotFit as error:
-        raise CapacityError(
+        raise MapsError(
             f"{partition.plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: "
             f"it needs {format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
             f"{format_bytes(memory.size_bytes)} are free while it lives"

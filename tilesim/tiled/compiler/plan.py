@@ -179,7 +179,7 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     plan = plan_operators(network, word_bytes, absorbs=wishes.mixed)
     builders, too_large = [], None
     for grid in grids(topology, wishes):
-        if not builders or is_long(plan, grid) or has_bands(network):
+        if not grid.order or is_long(plan, grid) or has_bands(network):
             try:
                 builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, grid)))
             except CapacityError as error:

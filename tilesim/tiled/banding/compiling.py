@@ -1,0 +1,121 @@
+"""Networks compiled with runs of layers in bands, where their maps don't fit otherwise."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+
+from tilesim.errors import CapacityError
+from tilesim.machines.options import CompileOptions
+from tilesim.machines.policies import Wishes
+from tilesim.network.graph import Network, macs
+from tilesim.tiled.banding.choose import RunSearch, Way
+from tilesim.tiled.banding.rewrite import BandedNetwork, with_bands
+from tilesim.tiled.compiler.fitting import SHARES
+from tilesim.tiled.compiler.host_split import HostSplit, split
+from tilesim.tiled.compiler.plan import grids
+from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.tiled.isa.model.program import Layer, Program
+from tilesim.tiled.topology import Topology
+
+Compile = Callable[[Sequence[HostSplit], CompileOptions], list[Program]]
+"""Compiles networks, each in the chip's part and the host's."""
+
+
+@dataclass(frozen=True)
+class BandedSplit:
+    """A ``plain`` network, the same with runs of layers in bands, and what of that the host computes."""
+
+    plain: HostSplit
+    banded: BandedNetwork
+    split: HostSplit
+
+
+def compiled_in_bands(
+    plain: Sequence[HostSplit], topology: Topology, options: CompileOptions, compile_: Compile
+) -> list[Program] | None:
+    """The programs of networks with runs of layers in bands: the fewest cycles by estimate first; None if none fits."""
+    tried: list[str] = []
+    for ways in _ways(plain, topology, options):
+        what = _described(ways)
+        if what in tried:
+            continue
+        tried.append(what)
+        options.say(f"trying {what}")
+        with suppress(CapacityError):
+            programs = compile_([way.split for way in ways], _of_bands(options, ways))
+            return [_of_layers(program, way) for program, way in zip(programs, ways, strict=True)]
+    return None
+
+
+def _ways(plain: Sequence[HostSplit], topology: Topology, options: CompileOptions) -> Iterator[list[BandedSplit]]:
+    """Runs for each network, for which tiles have room by estimate; then such that leave more of it."""
+    asked = [options.partition.wishes(number, each.part) for number, each in enumerate(plain)]
+    for share in SHARES:
+        capacity = topology.narrow_memory.size_bytes * share // SHARES[0]
+        found: list[list[Way]] = []
+        for each, wishes in zip(plain, asked, strict=True):
+            searches = [RunSearch(each, topology, wishes, capacity, grid) for grid in grids(topology, wishes)]
+            found.append(sorted((way for search in searches if (way := search.best())), key=lambda way: way.cycles))
+        for turn in range(max(map(len, found)) if all(found) else 0):
+            ways = [own[min(turn, len(own) - 1)] for own in found]
+            if any(way.runs for way in ways):
+                every = zip(plain, ways, asked, strict=True)
+                yield [_banded(each, way, topology, wishes) for each, way, wishes in every]
+
+
+def _banded(plain: HostSplit, way: Way, topology: Topology, wishes: Wishes) -> BandedSplit:
+    banded = with_bands(plain.whole, way.runs)
+    return BandedSplit(plain, banded, split(banded.network, topology.narrow_memory.word_bytes, wishes, banded.cuts))
+
+
+def _described(ways: Sequence[BandedSplit]) -> str:
+    """What is tried, in a few words."""
+    runs = [(way.plain.whole, run) for way in ways for run in way.banded.runs]
+    return ", ".join(
+        f"{network.name}: layers {run.layers[0]} to {run.layers[-1]} in {run.bands} bands" for network, run in runs
+    )
+
+
+def _of_bands(options: CompileOptions, ways: Sequence[BandedSplit]) -> CompileOptions:
+    """What is asked of layers, asked of each of their bands."""
+    partition, cache = options.partition, options.cache
+
+    def bands_of(number: int, layer: int) -> list[int]:
+        return [k for k, origin in enumerate(ways[number].banded.origins) if origin == layer]
+
+    def mapped(asked: tuple[tuple[int, int, str], ...]) -> tuple[tuple[int, int, str], ...]:
+        return tuple((of, k, what) for of, layer, what in asked for k in bands_of(of, layer))
+
+    priority = tuple((of, k) for of, layer in cache.layer_priority for k in bands_of(of, layer))
+    return replace(
+        options,
+        partition=replace(partition, layers=mapped(partition.layers), orders=mapped(partition.orders)),
+        cache=replace(cache, layer_priority=priority),
+    )
+
+
+def _of_layers(program: Program, way: BandedSplit) -> Program:
+    """The program, its instructions and the host's steps those of the plain network's layers."""
+    origins, network = way.banded.origins, way.plain.whole
+
+    def moved(op: Instruction) -> Instruction:
+        return replace(op, layer=origins[op.layer]) if op.layer >= 0 else op
+
+    return replace(
+        program,
+        load=tuple(map(moved, program.load)),
+        run=tuple(map(moved, program.run)),
+        steps=tuple(replace(step, layer=origins[step.layer]) for step in program.steps),
+        layers=tuple(_layer(network, number, program, way.banded) for number in range(len(network.nodes))),
+    )
+
+
+def _layer(network: Network, number: int, program: Program, banded: BandedNetwork) -> Layer:
+    """A layer as its bands are, which are alike; the map of one of them is not cut as the whole would be."""
+    node = network.nodes[number]
+    own = [program.layers[k] for k in banded.bands_of(number)]
+    homes = dict.fromkeys(home for layer in own for home in layer.parameters.split(" and ") if home)
+    same = replace(own[0], name=node.name, macs=macs(network, node), parameters=" and ".join(homes))
+    return same if len(own) == 1 else replace(same, bands=sum(layer.bands for layer in own), cut=None)
