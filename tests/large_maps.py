@@ -1,5 +1,5 @@
-"""Networks with maps too large for the tiles of public chips, of any size: the shapes of PoseNet on MobileNet v1, and of
-DeepLab v3 on MobileNet v2; their weights are random. No sample runs along: that would take as long as the network.
+"""Networks with maps too large for the tiles of public chips, of any size: the shapes of PoseNet on MobileNet v1, and
+of DeepLab v3 on MobileNet v2; their weights are random. No sample runs along: that would take as long as the network.
 """
 
 from __future__ import annotations
@@ -7,8 +7,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-
 from networks import Weave
+
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.network.graph import Network, Operator
 from tilesim.network.operators import Add, AveragePool, Concatenation, Padding, ResizeBilinear

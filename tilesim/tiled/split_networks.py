@@ -21,8 +21,8 @@ from tilesim.tiled.topology import Topology
 
 def compile_split(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
     """Compile networks: what tiles have no unit for, the host computes. Some layers between those of the tiles are made
-    of others, if there is room for the maps of these. Where maps have no room otherwise, runs of layers are made band by
-    band, each from rows that the host sends.
+    of others, if there is room for the maps of these. Where maps have no room otherwise, runs of layers are made band
+    by band, each from rows that the host sends.
 
     Raises:
         CapacityError: what can't be done by either.

@@ -12,13 +12,17 @@ from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Network, macs
 from tilesim.tiled.banding.choose import RunSearch, Way
 from tilesim.tiled.banding.rewrite import BandedNetwork, with_bands
-from tilesim.tiled.compiler.fitting import SHARES
+from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.fitting import fitted
 from tilesim.tiled.compiler.host_split import HostSplit, split
 from tilesim.tiled.compiler.plan import grids
+from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.program import Layer, Program
 from tilesim.tiled.topology import Topology
 
+SHARES = (16, 14, 12)
+"""How many sixteenths of the memory runs may fill by estimate: places are not found for all that adds up."""
 Compile = Callable[[Sequence[HostSplit], CompileOptions], list[Program]]
 """Compiles networks, each in the chip's part and the host's."""
 
@@ -30,6 +34,7 @@ class BandedSplit:
     plain: HostSplit
     banded: BandedNetwork
     split: HostSplit
+    grid: Arrangement
 
 
 def compiled_in_bands(
@@ -42,6 +47,8 @@ def compiled_in_bands(
         if what in tried:
             continue
         tried.append(what)
+        if not _have_room(ways, topology, options):
+            continue
         options.say(f"trying {what}")
         with suppress(CapacityError):
             programs = compile_([way.split for way in ways], _of_bands(options, ways))
@@ -56,18 +63,35 @@ def _ways(plain: Sequence[HostSplit], topology: Topology, options: CompileOption
         capacity = topology.narrow_memory.size_bytes * share // SHARES[0]
         found: list[list[Way]] = []
         for each, wishes in zip(plain, asked, strict=True):
-            searches = [RunSearch(each, topology, wishes, capacity, grid) for grid in grids(topology, wishes)]
+            across = [grid for grid in grids(topology, wishes) if grid.columns > 1 or not grid.order]
+            searches = [RunSearch(each, topology, wishes, capacity, grid) for grid in across]  # rows are cut as it is
             found.append(sorted((way for search in searches if (way := search.best())), key=lambda way: way.cycles))
-        for turn in range(max(map(len, found)) if all(found) else 0):
+        if not all(found):
+            return
+        for turn in range(max(map(len, found))):
             ways = [own[min(turn, len(own) - 1)] for own in found]
             if any(way.runs for way in ways):
                 every = zip(plain, ways, asked, strict=True)
                 yield [_banded(each, way, topology, wishes) for each, way, wishes in every]
 
 
+def _have_room(ways: Sequence[BandedSplit], topology: Topology, options: CompileOptions) -> bool:
+    """Whether all maps find places: quicker than to compile in vain."""
+    word_bytes = topology.narrow_memory.word_bytes
+    try:
+        for way in ways:
+            wishes = Wishes(options.partition.default)
+            fitted(plan_operators(way.split.part, word_bytes, absorbs=wishes.mixed), topology, wishes, way.grid)
+    except CapacityError:
+        return False
+    return True
+
+
 def _banded(plain: HostSplit, way: Way, topology: Topology, wishes: Wishes) -> BandedSplit:
     banded = with_bands(plain.whole, way.runs)
-    return BandedSplit(plain, banded, split(banded.network, topology.narrow_memory.word_bytes, wishes, banded.cuts))
+    return BandedSplit(
+        plain, banded, split(banded.network, topology.narrow_memory.word_bytes, wishes, banded.cuts), way.grid
+    )
 
 
 def _described(ways: Sequence[BandedSplit]) -> str:

@@ -22,8 +22,8 @@ class BandedRun:
 @dataclass(frozen=True)
 class BandedNetwork:
     """A network with such runs. ``cuts`` are its layers that cut bands out of maps, and put them together, ``crops``
-    those that take some rows of a band for a layer that needs fewer than others; ``origins`` has, for each of its layers, the number in the plain network of that of which it makes a band, or that
-    bands are cut or put together for.
+    those that take some rows of a band for a layer that needs fewer than others; ``origins`` has, for each of its
+    layers, the number in the plain network of that of which it makes a band, or that bands are cut or put together for.
     """
 
     network: Network
@@ -66,7 +66,7 @@ def run_outputs(network: Network, layers: range) -> list[int]:
 
 
 def rows_made(network: Network, layers: range, wanted: Mapping[int, range]) -> dict[int, range]:
-    """The rows of each map, made by some layers or read by them, that are needed for ``wanted`` rows of their outputs."""
+    """The rows of each map, made by some layers or read by them, that ``wanted`` rows of their outputs need."""
     rows = dict(wanted)
     for layer in reversed(layers):
         node = network.nodes[layer]
@@ -79,7 +79,9 @@ def rows_made(network: Network, layers: range, wanted: Mapping[int, range]) -> d
 def maps_read(network: Network, node: Node) -> list[int]:
     """The maps of several rows that a node reads."""
     read = [network.tensors[index] for index in node.inputs]
-    return [tensor.index for tensor in read if tensor.data is None and len(tensor.shape) == 4 and tensor.shape[ROWS] > 1]
+    return [
+        tensor.index for tensor in read if tensor.data is None and len(tensor.shape) == 4 and tensor.shape[ROWS] > 1
+    ]
 
 
 def band_alone(network: Network, layers: range, wanted: Mapping[int, range]) -> Network:
@@ -164,7 +166,7 @@ class _Writer:
         return self._part(index, index, everything, rows, name, origin)
 
     def _own(self, part: int, index: int, there: range, rows: range, name: str, origin: int) -> int:
-        """Those ``rows`` of an output that no other band makes; of more, that leave the chip, if its layers need them."""
+        """Those ``rows`` of an output that no other band makes, of all that this one makes as its layers need them."""
         if there == rows:
             return part
         self.cuts.add(len(self.nodes))
@@ -178,7 +180,7 @@ class _Writer:
         return self._part(part, index, there, rows, name, origin)
 
     def _part(self, part: int, index: int, there: range, rows: range, name: str, origin: int) -> int:
-        """Some rows of the tensor ``part``, which has the rows ``there`` of a map of the network, the tensor ``index``."""
+        """Some rows of the tensor ``part``, which has the rows ``there`` of the map ``index`` of the network."""
         shape = self.tensors[part].shape
         begin = tuple(rows.start - there.start if axis == ROWS else 0 for axis in range(len(shape)))
         size = tuple(len(rows) if axis == ROWS else extent for axis, extent in enumerate(shape))

@@ -141,7 +141,9 @@ class Budget:
             down = first + sum(between) * (group.bands - 2) + last
             made = self.whole.made(node)
             alone = max(map(len, made.rows.own)) * max(map(len, made.columns.own))
-            more += (down * across - alone) * cycles_per_pixel(self.whole.plan.network, node, self.whole.topology) + (group.bands - 1) * ISSUE_CYCLES
+            more += (down * across - alone) * cycles_per_pixel(self.whole.plan.network, node, self.whole.topology) + (
+                group.bands - 1
+            ) * ISSUE_CYCLES
         return max(0.0, more)
 
     @cached_property

@@ -50,8 +50,8 @@ class HostSplit:
 
 
 def split(network: Network, word_bytes: int, wishes: Wishes, cuts: Collection[int] = ()) -> HostSplit:
-    """Leave to the host what tiles with words of so many bytes can't do, and the layers ``cuts``, of which each makes what
-    comes right before it is read.
+    """Leave to the host what tiles with words of so many bytes can't do, and the layers ``cuts``, of which each makes
+    what comes right before it is read.
 
     Raises:
         CapacityError: nor can the host: sentences for all that there is.

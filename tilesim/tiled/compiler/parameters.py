@@ -154,8 +154,8 @@ class ParameterSets:
         return tuple(self._bytes[key])
 
     def variants(self, key: SetKey) -> list[tuple[int, Bytes]]:
-        """The bytes of a set, with the tiles (a bitmap) in which they are the same; if these are all tiles that need it,
-        also those that need an equal one.
+        """The bytes of a set, with the tiles (a bitmap) in which they are the same; if these are all tiles that need
+        it, also those that need an equal one.
         """
         own = self._bytes[key]
         if len(own) == 1:

@@ -137,7 +137,11 @@ def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLim
 def _may_stay(builder: ProgramBuilder) -> bool:
     """Whether the tiles have room for the weights, at least, of which each of them needs all."""
     network, copies = builder.plan.network, [0] * builder.topology.tiles
-    layers = {call.node.inputs[1:2] or (call.layer,): call for call in builder.partition.calls if not builder.placement.maps[call.makes].block}
+    layers = {
+        call.node.inputs[1:2] or (call.layer,): call
+        for call in builder.partition.calls
+        if not builder.placement.maps[call.makes].block
+    }
     for call in layers.values():
         constants = [network.tensors[index].data for index in call.node.inputs[1:2]]
         for tile in bits(call.tiles):

@@ -48,8 +48,8 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, wide: WideLay
     unpacks = {tile: _unpack(builder, name, tile, rows_there, layer) for tile, rows_there in rows.items()}
     unpacks = {tile: _by_row(op) for tile, op in unpacks.items()} if by_line else unpacks
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
-    free = {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
-    free |= builder.staged.get(place, {})
+    free = dict(builder.staged.get(place, {}))
+    free |= {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
     consumes = {tile: receive(rows_there, free.get(tile, ()), layer) for tile, rows_there in rows.items()}
     infeeds = _infeeds(maps[band], row_bytes, by_line)
     if is_streamed(maps[band], builder.topology):

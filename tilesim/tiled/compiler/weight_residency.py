@@ -158,9 +158,11 @@ def _joint_residency(
     planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order, row_bytes))
     decisions = [{key: next(planned) for key in own.firsts} for own in needs]
     stay, runs, end = _residents(needs, decisions)
-    every = zip(needs, decisions, stay, runs, strict=True)
-    of_all = [tuple(map(own.for_all, known)) for own, *known in every]
-    return JointResidency(*(list(of_each) for of_each in zip(*of_all, strict=True)), end)
+    return JointResidency(_for_all(needs, decisions), _for_all(needs, stay), _for_all(needs, runs), end)
+
+
+def _for_all(needs: Sequence[Needs], of_firsts: Sequence[Mapping[SetKey, Of]]) -> list[dict[SetKey, Of]]:
+    return [own.for_all(known) for own, known in zip(needs, of_firsts, strict=True)]
 
 
 def _residents(
