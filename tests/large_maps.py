@@ -7,7 +7,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from networks import Weave
+from tests.networks import Weave
 
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.network.graph import Network, Operator

@@ -31,11 +31,11 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
     other = [_with_substitutes(each, topology, options, k) for k, each in enumerate(plain)]
     if any(one is not another for one, another in zip(plain, other, strict=True)):
         with suppress(CapacityError):
-            return _compiled(other, options, topology)
+            return compiled(other, options, topology)
     try:
-        return _compiled(plain, options, topology)
+        return compiled(plain, options, topology)
     except MapsError as error:
-        compile_ = partial(_compiled, topology=topology)
+        compile_ = partial(compiled, topology=topology)
         for splits in (other, plain) if other != plain else (plain,):
             if programs := compiled_in_bands(splits, topology, options, compile_):
                 return programs
@@ -94,7 +94,7 @@ def _between_tiles(plain: HostSplit, word_bytes: int) -> set[int]:
         some = kept
 
 
-def _compiled(splits: Sequence[HostSplit], options: CompileOptions, topology: Topology) -> list[Program]:
+def compiled(splits: Sequence[HostSplit], options: CompileOptions, topology: Topology) -> list[Program]:
     parts, asked = _on_chip(splits, options)
     programs = iter(compile_networks(parts, topology, asked) if parts else ())
     partition = options.partition.default

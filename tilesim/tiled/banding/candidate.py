@@ -77,11 +77,14 @@ class RunMeasures:
         return None
 
     def _band(self, layers: range, bands: int) -> Partition | None:
-        """The largest band, if tiles can do it."""
+        """The largest band, if tiles can do it, and if there is something to do in all of them."""
         network, whole = self.network, self.whole
         sizes = {index: network.tensors[index].shape[ROWS] for index in run_outputs(network, layers)}
         slices = [{index: band_rows(size, bands)[k] for index, size in sizes.items()} for k in range(bands)]
-        wanted = max(slices, key=lambda rows: sum(map(len, rows_made(network, layers, rows).values())))
+        made = [rows_made(network, layers, rows).values() for rows in slices]
+        if not all(map(all, made)):
+            return None
+        wanted = slices[max(range(bands), key=lambda k: sum(map(len, made[k])))]
         word_bytes = whole.topology.narrow_memory.word_bytes
         try:
             plan = plan_operators(band_alone(network, layers, wanted), word_bytes, absorbs=whole.wishes.mixed)

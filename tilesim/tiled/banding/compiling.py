@@ -13,12 +13,14 @@ from tilesim.network.graph import Network, macs
 from tilesim.tiled.banding.choose import RunSearch, Way
 from tilesim.tiled.banding.rewrite import BandedNetwork, with_bands
 from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.feature_map import MapShape
 from tilesim.tiled.compiler.fitting import fitted
 from tilesim.tiled.compiler.host_split import HostSplit, split
 from tilesim.tiled.compiler.plan import grids
 from tilesim.tiled.compiler.tile_plan import plan_operators
+from tilesim.tiled.isa.checks.tensors import covers
 from tilesim.tiled.isa.model.instructions import Instruction
-from tilesim.tiled.isa.model.program import Layer, Program
+from tilesim.tiled.isa.model.program import Layer, Program, TensorLayout, TensorPiece
 from tilesim.tiled.topology import Topology
 
 SHARES = (16, 14, 12)
@@ -52,7 +54,7 @@ def compiled_in_bands(
         options.say(f"trying {what}")
         with suppress(CapacityError):
             programs = compile_([way.split for way in ways], _of_bands(options, ways))
-            return [_of_layers(program, way) for program, way in zip(programs, ways, strict=True)]
+            return [of_layers(program, way) for program, way in zip(programs, ways, strict=True)]
     return None
 
 
@@ -120,20 +122,42 @@ def _of_bands(options: CompileOptions, ways: Sequence[BandedSplit]) -> CompileOp
     )
 
 
-def _of_layers(program: Program, way: BandedSplit) -> Program:
+def of_layers(program: Program, way: BandedSplit) -> Program:
     """The program, its instructions and the host's steps those of the plain network's layers."""
     origins, network = way.banded.origins, way.plain.whole
 
     def moved(op: Instruction) -> Instruction:
         return replace(op, layer=origins[op.layer]) if op.layer >= 0 else op
 
+    tensors, pieces = _whole_tensors(program, network, way.banded)
     return replace(
         program,
+        tensors=tensors,
+        pieces=pieces,
         load=tuple(map(moved, program.load)),
         run=tuple(map(moved, program.run)),
         steps=tuple(replace(step, layer=origins[step.layer]) for step in program.steps),
         layers=tuple(_layer(network, number, program, way.banded) for number in range(len(network.nodes))),
     )
+
+
+def _whole_tensors(
+    program: Program, network: Network, banded: BandedNetwork
+) -> tuple[tuple[TensorLayout, ...], tuple[TensorPiece, ...]]:
+    """What can be read out of the tiles, the bands of a tensor as parts of it; and its parts."""
+    pieces: dict[int, list[TensorPiece]] = {}
+    for piece in program.pieces:
+        index, first = banded.places.get(piece.index, (piece.index, 0))
+        row, column, channel = piece.origin
+        pieces.setdefault(index, []).append(replace(piece, index=index, origin=(first + row, column, channel)))
+    layouts = {}
+    for layout in program.tensors:
+        index, _ = banded.places.get(layout.index, (layout.index, 0))
+        tensor = network.tensors[index]
+        extent = (MapShape.of(tensor.shape).height, *layout.extent[1:]) if index != layout.index else layout.extent
+        layouts[index] = replace(layout, index=index, name=tensor.name, extent=extent, shape=tensor.model_shape)
+    readable = [layout for index, layout in sorted(layouts.items()) if covers(layout, pieces[index])]
+    return tuple(readable), tuple(piece for layout in readable for piece in pieces[layout.index])
 
 
 def _layer(network: Network, number: int, program: Program, banded: BandedNetwork) -> Layer:

@@ -24,12 +24,14 @@ class BandedNetwork:
     """A network with such runs. ``cuts`` are its layers that cut bands out of maps, and put them together, ``crops``
     those that take some rows of a band for a layer that needs fewer than others; ``origins`` has, for each of its
     layers, the number in the plain network of that of which it makes a band, or that bands are cut or put together for.
+    ``places`` has, for each tensor that is a band, that of which it is one, and its first row there.
     """
 
     network: Network
     cuts: frozenset[int]
     crops: frozenset[int]
     origins: tuple[int, ...]
+    places: Mapping[int, tuple[int, int]]
     runs: tuple[BandedRun, ...] = ()
 
     def bands_of(self, layer: int) -> list[int]:
@@ -50,7 +52,9 @@ def with_bands(network: Network, runs: Sequence[BandedRun]) -> BandedNetwork:
             writer.put_run(run)
             layer = run.layers.stop
     changed = replace(network, nodes=tuple(writer.nodes), tensors=writer.tensors)
-    return BandedNetwork(changed, frozenset(writer.cuts), frozenset(writer.crops), tuple(writer.origins), tuple(runs))
+    return BandedNetwork(
+        changed, frozenset(writer.cuts), frozenset(writer.crops), tuple(writer.origins), writer.places, tuple(runs)
+    )
 
 
 def band_rows(size: int, bands: int) -> list[range]:
@@ -108,6 +112,7 @@ class _Writer:
     origins: list[int] = field(default_factory=list)
     cuts: set[int] = field(default_factory=set)
     crops: set[int] = field(default_factory=set)
+    places: dict[int, tuple[int, int]] = field(default_factory=dict)
     tensors: dict[int, Tensor] = field(init=False)
     _next: int = field(init=False)
 
@@ -158,9 +163,9 @@ class _Writer:
         return ((index, own) for index, own in rows.items() if index not in made)
 
     def _sent(self, index: int, rows: range, name: str, origin: int) -> int:
-        """Those rows of a whole map that the host sends."""
+        """Those rows of a whole map that the host sends; of all of one that is on the chip, that itself."""
         everything = range(self.network.tensors[index].shape[ROWS])
-        if rows == everything:
+        if rows == everything and index not in self.network.inputs:  # those come first, not in their turn
             return index
         self.cuts.add(len(self.nodes))
         return self._part(index, index, everything, rows, name, origin)
@@ -192,5 +197,6 @@ class _Writer:
         tensor, number = self.network.tensors[index], self._next
         self._next += 1
         shape = (*tensor.shape[:ROWS], len(rows), *tensor.shape[ROWS + 1 :])
+        self.places[number] = index, rows.start
         self.tensors[number] = replace(tensor, index=number, name=f"{tensor.name}/{name}", shape=shape)
         return number

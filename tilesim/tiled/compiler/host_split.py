@@ -127,7 +127,7 @@ def chip_part(network: Network, host: Collection[int], cuts: Collection[int] = (
         outputs=tuple(outputs),
         layers=tuple(layer for layer, _ in chip),
         awaits={index: awaits[index] for index in by_host if awaits[index]},
-        passing=frozenset(passing.intersection((*inputs, *outputs))),
+        passing=frozenset(passing.intersection((*by_host, *outputs))),
     )
 
 
