@@ -47,9 +47,14 @@ class Weave:
         return self._keep("constant", data, 0, data)
 
     def add(self, operator: Operator, *inputs: int, zero_point: int = 0) -> int:
-        name = f"{type(operator).__name__}{len(self.nodes)}"
-        index = self._keep(name, operator.evaluate([self.samples[i] for i in inputs]), zero_point)
-        self.nodes.append(Node(name, operator, inputs, index))
+        sample = operator.evaluate([self.samples[i] for i in inputs])
+        return self.join(operator, inputs, self._keep(self.name(operator), sample, zero_point))
+
+    def name(self, operator: Operator) -> str:
+        return f"{type(operator).__name__}{len(self.nodes)}"
+
+    def join(self, operator: Operator, inputs: tuple[int, ...], index: int) -> int:
+        self.nodes.append(Node(self.name(operator), operator, inputs, index))
         return index
 
     def zero_point(self, index: int) -> int:

@@ -7,6 +7,7 @@
     │   ├── ProgramError    a .tasm or .tbin file, or an instruction that no hardware could run
     │   ├── ArrayError      the inputs' names, shapes or dtypes
     │   └── CapacityError   the network does not fit the chip
+    │       └── MapsError       its maps don't, as they would have to lie in memory
     └── RunError        the run cannot go on; exit status 3; who waits for what, and why
         ├── HangError
         ├── CollisionError   two transfers broke the rule for masters
@@ -61,6 +62,10 @@ class ArrayError(InputError):
 
 class CapacityError(InputError):
     """A network that does not fit the chip."""
+
+
+class MapsError(CapacityError):
+    """A network whose maps don't fit the chip's memory for them."""
 
 
 def refuse(faults: Iterable[str], kind: type[InputError] = InputError) -> None:

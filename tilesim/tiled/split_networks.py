@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 
-from tilesim.errors import CapacityError
+from tilesim.errors import CapacityError, MapsError
 from tilesim.lowering.smooth_resize import is_smooth, with_smooth_resizes
 from tilesim.lowering.whole_words import is_odd, with_whole_words
 from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
+from tilesim.tiled.banding.compiling import compiled_in_bands
 from tilesim.tiled.compiler.host_join import joined, must_be_portable, without_chip
 from tilesim.tiled.compiler.host_split import HostSplit, of_parts, split
 from tilesim.tiled.isa.model.program import Program
@@ -19,7 +21,8 @@ from tilesim.tiled.topology import Topology
 
 def compile_split(networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
     """Compile networks: what tiles have no unit for, the host computes. Some layers between those of the tiles are made
-    of others, if there is room for the maps of these.
+    of others, if there is room for the maps of these. Where maps have no room otherwise, runs of layers are made band
+    by band, each from rows that the host sends.
 
     Raises:
         CapacityError: what can't be done by either.
@@ -28,8 +31,15 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
     other = [_with_substitutes(each, topology, options, k) for k, each in enumerate(plain)]
     if any(one is not another for one, another in zip(plain, other, strict=True)):
         with suppress(CapacityError):
-            return _compiled(other, topology, options)
-    return _compiled(plain, topology, options)
+            return compiled(other, options, topology)
+    try:
+        return compiled(plain, options, topology)
+    except MapsError as error:
+        compile_ = partial(compiled, topology=topology)
+        for splits in (other, plain) if other != plain else (plain,):
+            if programs := compiled_in_bands(splits, topology, options, compile_):
+                return programs
+        raise error
 
 
 def chip_parts(
@@ -84,7 +94,7 @@ def _between_tiles(plain: HostSplit, word_bytes: int) -> set[int]:
         some = kept
 
 
-def _compiled(splits: Sequence[HostSplit], topology: Topology, options: CompileOptions) -> list[Program]:
+def compiled(splits: Sequence[HostSplit], options: CompileOptions, topology: Topology) -> list[Program]:
     parts, asked = _on_chip(splits, options)
     programs = iter(compile_networks(parts, topology, asked) if parts else ())
     partition = options.partition.default

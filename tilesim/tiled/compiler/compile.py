@@ -115,7 +115,7 @@ def _program(builder: ProgramBuilder, steps: list[Pieces], wide: WideLayout) -> 
     # What goes through the classifier leaves last: nobody can tell when its reply has passed the sink.
     late = [(number, sink) for number, sink in enumerate(plan.sinks) if not _is_early(plan, sink)]
     for number, sink in sorted(late, key=lambda numbered: numbered[1].classifying is not None):
-        drain(builder, number, sink, wide.staging[f"out{number}"].address)
+        drain(builder, number, sink, wide)
     tensors = tuple(_layouts(builder))
     readable = {tensor.index for tensor in tensors}
     return Program(
@@ -154,7 +154,7 @@ def _drain_early(builder: ProgramBuilder, wide: WideLayout, index: int) -> None:
     """
     for number, sink in enumerate(builder.plan.sinks):
         if sink.stored.index == index and _is_early(builder.plan, sink):
-            drain(builder, number, sink, wide.staging[f"out{number}"].address)
+            drain(builder, number, sink, wide)
             if sink.classifying is not None:
                 builder.rest.append(ScalarFence(count=0, idle=("outfeed",), label=f"output{number}.left"))
 
@@ -192,8 +192,7 @@ def _feed(builder: ProgramBuilder, wide: WideLayout, call: int) -> None:
         if builder.placement.lifetimes[name].first == call
     ]
     for source, band, _ in coming:
-        address = wide.staging[f"in{source.stored.index}"].address
-        feed(builder, source, band, address, _reader(builder.plan, source.stored))
+        feed(builder, source, band, wide, _reader(builder.plan, source.stored))
     for source, _, name in coming:
         _exchange(builder, wide, name, source.stored)
 

@@ -9,7 +9,7 @@ from math import inf
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import Wishes
-from tilesim.network.graph import Node, macs
+from tilesim.network.graph import Network, Node, macs
 from tilesim.network.operators.convolution import Convolution
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
@@ -141,7 +141,9 @@ class Budget:
             down = first + sum(between) * (group.bands - 2) + last
             made = self.whole.made(node)
             alone = max(map(len, made.rows.own)) * max(map(len, made.columns.own))
-            more += (down * across - alone) * self._cycles_per_pixel(node) + (group.bands - 1) * ISSUE_CYCLES
+            more += (down * across - alone) * cycles_per_pixel(self.whole.plan.network, node, self.whole.topology) + (
+                group.bands - 1
+            ) * ISSUE_CYCLES
         return max(0.0, more)
 
     @cached_property
@@ -207,14 +209,15 @@ class Budget:
         size = max(map_.size_bytes for map_ in maps)
         return replace(life, size=size, last=fused.group.steps[-1] if comes else life.last)
 
-    def _cycles_per_pixel(self, node: Node) -> float:
-        plan, topology = self.whole.plan, self.whole.topology
-        shape = MapShape.of(plan.network.tensors[node.output].shape)
-        work = max(macs(plan.network, node) / shape.pixels, padded(shape.channels, topology.tile.vector_bytes))
-        dense = isinstance(node.operator, Convolution)
-        return work / (topology.macs_per_cycle if dense else topology.tile.vector_bytes)
-
 
 def _some(bands: int) -> list[int]:
     """A few bands for all: the first, one of those between, which are alike, and the last."""
     return sorted({0, bands // 2, bands - 1})
+
+
+def cycles_per_pixel(network: Network, node: Node, topology: Topology) -> float:
+    """About what a tile takes for a pixel of what a node makes."""
+    shape = MapShape.of(network.tensors[node.output].shape)
+    work = max(macs(network, node) / shape.pixels, padded(shape.channels, topology.tile.vector_bytes))
+    dense = isinstance(node.operator, Convolution)
+    return work / (topology.macs_per_cycle if dense else topology.tile.vector_bytes)

@@ -49,16 +49,17 @@ class HostSplit:
         return tuple(layer_number(self.part, node) for node in range(len(self.part.nodes)))
 
 
-def split(network: Network, word_bytes: int, wishes: Wishes) -> HostSplit:
-    """Leave to the host what tiles with words of so many bytes can't do.
+def split(network: Network, word_bytes: int, wishes: Wishes, cuts: Collection[int] = ()) -> HostSplit:
+    """Leave to the host what tiles with words of so many bytes can't do, and the layers ``cuts``, of which each makes
+    what comes right before it is read.
 
     Raises:
         CapacityError: nor can the host: sentences for all that there is.
     """
-    host = {layer for layer, node in enumerate(network.nodes) if not is_known(node.operator)}
+    host = {layer for layer, node in enumerate(network.nodes) if not is_known(node.operator)}.union(cuts)
     while True:
         host |= _not_worth_it(network, host)
-        part = chip_part(network, host) if host else network
+        part = chip_part(network, host, cuts) if host else network
         faults = sorted_operators(part, word_bytes, absorbs=wishes.mixed)[1]
         blamed = {layer for fault in faults for layer in _blamed(network, part, fault.tensor)}
         if not blamed:
@@ -103,8 +104,10 @@ def _leading(network: Network, host: Collection[int]) -> set[int]:
     return leading
 
 
-def chip_part(network: Network, host: Collection[int]) -> ChipPart:
-    """The network without the layers of the host, and without inputs that nobody on the chip reads."""
+def chip_part(network: Network, host: Collection[int], cuts: Collection[int] = ()) -> ChipPart:
+    """The network without the layers of the host, and without inputs that nobody on the chip reads. What the layers
+    ``cuts`` make comes late.
+    """
     chip = [(layer, node) for layer, node in enumerate(network.nodes) if layer not in host]
     made = {node.output for _, node in chip}
     read = {index for _, node in chip for index in node.inputs}
@@ -115,6 +118,7 @@ def chip_part(network: Network, host: Collection[int]) -> ChipPart:
     outputs = [index for index in network.outputs if index in made]
     outputs += [index for index in taken if index not in outputs]
     known, awaits = {*inputs, *outputs, *made, *read}, _awaits(outside, made)
+    passing = {index for layer in cuts for node in [network.nodes[layer]] for index in (*node.inputs, node.output)}
     return ChipPart(
         name=network.name,
         tensors={index: tensor for index, tensor in network.tensors.items() if index in known},
@@ -123,6 +127,7 @@ def chip_part(network: Network, host: Collection[int]) -> ChipPart:
         outputs=tuple(outputs),
         layers=tuple(layer for layer, _ in chip),
         awaits={index: awaits[index] for index in by_host if awaits[index]},
+        passing=frozenset(passing.intersection((*by_host, *outputs))),
     )
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property, reduce
+from hashlib import sha256
+from operator import or_
 from typing import Any, Protocol
 
 import numpy as np
@@ -82,11 +85,13 @@ class KeepsParameters(Protocol):
 
 class ParameterSets:
     """Collects what the lowerings want in wide memory. In every tile a set's parts follow one another in the same
-    places, counted from the set's first byte, whichever tiles have which bytes of it.
+    places, counted from the set's first byte, whichever tiles have which bytes of it. If sets are ``shared``, those
+    of equal bytes have one place to stay: that of the first of them.
     """
 
-    def __init__(self, row_bytes: int) -> None:
+    def __init__(self, row_bytes: int, *, shared: bool = False) -> None:
         self._row_bytes = row_bytes
+        self._shared = shared
         self._places: dict[SetKey, dict[str, tuple[int, int]]] = {}
         self._bytes: dict[SetKey, dict[int, dict[str, Bytes]]] = {}
         self._ends: dict[SetKey, int] = {}
@@ -112,6 +117,25 @@ class ParameterSets:
         """All sets, in the order in which they were first wanted."""
         return list(self._bytes)
 
+    @cached_property
+    def firsts(self) -> dict[SetKey, SetKey]:
+        """For each set the first one of equal bytes, when all are there."""
+        if not self._shared:
+            return {key: key for key in self._bytes}
+        known: dict[object, SetKey] = {}
+        return {key: known.setdefault(self._likeness(key), key) for key in self._bytes}
+
+    def copies(self, key: SetKey) -> list[SetKey]:
+        """All sets of the same bytes as the first of them, ``key``."""
+        return self._copies[key]
+
+    @cached_property
+    def _copies(self) -> dict[SetKey, list[SetKey]]:
+        copies: dict[SetKey, list[SetKey]] = {}
+        for key, first in self.firsts.items():
+            copies.setdefault(first, []).append(key)
+        return copies
+
     def size_bytes(self, key: SetKey) -> int:
         """Bytes of the set in a tile that has most of it, up to where another one may begin in the same row."""
         return padded(self._ends.get(key, 0), self._multiples.get(key, 1))
@@ -131,13 +155,29 @@ class ParameterSets:
             everywhere |= tiles
         return everywhere
 
+    def tiles_of_copies(self, key: SetKey) -> int:
+        """All tiles that need some of a set or of those that are equal to it."""
+        return reduce(or_, map(self.tiles, self.copies(key)))
+
     def alike(self, key: SetKey) -> tuple[int, ...]:
         """Which tiles (a bitmap each) have the same bytes of it."""
         return tuple(self._bytes[key])
 
     def variants(self, key: SetKey) -> list[tuple[int, Bytes]]:
-        """The bytes of a set, with the tiles (a bitmap) in which they are the same."""
-        return [(tiles, self._joined(key, parts)) for tiles, parts in self._bytes[key].items()]
+        """The bytes of a set, with the tiles (a bitmap) in which they are the same; if these are all tiles that need
+        it, also those that need an equal one.
+        """
+        own = self._bytes[key]
+        if len(own) == 1:
+            return [(self.tiles_of_copies(key), self._joined(key, parts)) for parts in own.values()]
+        return [(tiles, self._joined(key, parts)) for tiles, parts in own.items()]
+
+    def _likeness(self, key: SetKey) -> object:
+        """What sets have in common that are equal: their bytes, and who needs which, if not all need the same."""
+        own = self._bytes[key]
+        tiles = tuple(own) if len(own) > 1 else ()
+        digests = [sha256(self._joined(key, parts).tobytes()).digest() for parts in own.values()]
+        return tiles, tuple(digests), tuple(self._places.get(key, {}).items())
 
     def _joined(self, key: SetKey, parts: dict[str, Bytes]) -> Bytes:
         whole = np.zeros(self.size_bytes(key), np.uint8)

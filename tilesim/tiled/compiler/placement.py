@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from tilesim.errors import CapacityError
+from tilesim.errors import MapsError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
-from tilesim.tiled.compiler.chip_part import awaits_of, early_outputs
+from tilesim.tiled.compiler.chip_part import comes_late, early_outputs
 from tilesim.tiled.compiler.feature_map import FeatureMap, copy_name, map_name, place_name, tensor_of
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.rows import copied_words, part_words, sent, spill_bytes
@@ -74,7 +74,7 @@ def _by_lifetime(partition: Partition, lives: list[Lifetime], topology: Topology
     try:
         return allocate(lives, memory.size_bytes, memory.word_bytes)
     except DoesNotFit as error:
-        raise CapacityError(
+        raise MapsError(
             f"{partition.plan.network.name}: tensor {error.item.name} must fit the narrow memory of {topology.name}: "
             f"it needs {format_bytes(error.item.size)}, and {format_bytes(error.free)} of "
             f"{format_bytes(memory.size_bytes)} are free while it lives"
@@ -93,9 +93,9 @@ def in_calls(partition: Partition) -> dict[str, list[int]]:
                 calls[map_name(index)].append(number)  # is copied
             calls[name].append(number)
     for source in partition.plan.sources:
-        late = source.model.index in awaits_of(partition.plan.network)
+        late = comes_late(partition.plan.network, source.model.index)
         read = calls[partition.maps_of(source.stored.index)[0]]
-        begin = min(read, default=0) if late else 0
+        begin = min(read, default=0) if late and 1 not in read else 0
         for name in partition.maps_of(source.stored.index):  # each band comes when all that read the one before have
             calls[name].append(begin)
             begin = max(calls[name]) + 1

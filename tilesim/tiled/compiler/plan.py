@@ -18,6 +18,7 @@ from tilesim.network.graph import Network
 from tilesim.network.operators import Convolution, DepthwiseConvolution, FullyConnected
 from tilesim.tiled.compiler.all_gather import staging_rows_of_copies
 from tilesim.tiled.compiler.arrangement import Arrangement
+from tilesim.tiled.compiler.chip_part import has_bands
 from tilesim.tiled.compiler.chunks import SetLimit
 from tilesim.tiled.compiler.compute import SUMS, Pieces, lowered
 from tilesim.tiled.compiler.estimate import fastest, is_long
@@ -32,7 +33,7 @@ from tilesim.tiled.compiler.partition import DEFAULT
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.reduction import lowered_reduction, staging_rows_of_sums
 from tilesim.tiled.compiler.tile_plan import plan_operators
-from tilesim.tiled.compiler.transfers import staging_rows
+from tilesim.tiled.compiler.transfers import places_in, places_out, staging_rows
 from tilesim.tiled.compiler.weight_residency import Needs, all_stay, some_stream
 from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model.fields import bits
@@ -170,7 +171,11 @@ def _plan(builders: Sequence[ProgramBuilder], policy: CachePolicy, limit: SetLim
 def _may_stay(builder: ProgramBuilder) -> bool:
     """Whether the tiles have room for the weights, at least, of which each of them needs all."""
     network, copies = builder.plan.network, [0] * builder.topology.tiles
-    layers = {call.layer: call for call in builder.partition.calls if not builder.placement.maps[call.makes].block}
+    layers = {
+        call.node.inputs[1:2] or (call.layer,): call
+        for call in builder.partition.calls
+        if not builder.placement.maps[call.makes].block
+    }
     for call in layers.values():
         constants = [network.tensors[index].data for index in call.node.inputs[1:2]]
         for tile in bits(call.tiles):
@@ -210,17 +215,27 @@ def _builder(network: Network, topology: Topology, wishes: Wishes) -> ProgramBui
     if faults := [f"{topology.name}: {fault}" for fault in _chip_faults(topology)]:
         raise CapacityError(faults)
     plan = plan_operators(network, word_bytes, absorbs=wishes.mixed)
-    builders = [ProgramBuilder(topology, plan, *fitted(plan, topology, wishes))]
-    for snake in Arrangement.snakes(topology.grid) if wishes.mixed else ():
-        if is_long(plan, snake):
-            with suppress(CapacityError):
-                builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, snake)))
+    builders, too_large = [], None
+    for grid in grids(topology, wishes):
+        if not grid.order or is_long(plan, grid) or has_bands(network):
+            try:
+                builders.append(ProgramBuilder(topology, plan, *fitted(plan, topology, wishes, grid)))
+            except CapacityError as error:
+                too_large = too_large or error
+    if too_large and not builders:
+        raise too_large
     return fastest(builders) if builders[1:] else builders[0]
+
+
+def grids(topology: Topology, wishes: Wishes) -> list[Arrangement]:
+    """Those over which maps may be cut, the chip's own first."""
+    snakes = Arrangement.snakes(topology.grid) if wishes.mixed else ()
+    return [Arrangement.plain(topology.grid), *snakes]
 
 
 def _lowered(builder: ProgramBuilder, limit: SetLimit | None, side_by_side: bool) -> tuple[list[Pieces], Needs]:
     """The tensorops of each call, and what they need of wide memory."""
-    sets = ParameterSets(builder.topology.wide_memory.row_bytes)
+    sets = ParameterSets(builder.topology.wide_memory.row_bytes, shared=has_bands(builder.plan.network))
     steps = [
         lowered_reduction(builder, sets, call)
         if builder.partition.adds(call.node)
@@ -271,12 +286,15 @@ def _sums(builder: ProgramBuilder, steps: list[Pieces]) -> dict[str, tuple[int, 
 def _staging(builder: ProgramBuilder) -> Iterator[tuple[str, tuple[int, int]]]:
     """Bytes in wide memory for each tensor that crosses the ring, and in which tiles."""
     row_bytes, maps = builder.topology.wide_memory.row_bytes, builder.placement.maps
-    ends = [(f"in{source.stored.index}", source.stored) for source in builder.plan.sources]
-    ends += [(f"out{number}", sink.stored) for number, sink in enumerate(builder.plan.sinks)]
+    ends = [(name, source.stored) for name, source in zip(places_in(builder.plan), builder.plan.sources, strict=True)]
+    ends += [(name, sink.stored) for name, sink in zip(places_out(builder.plan), builder.plan.sinks, strict=True)]
+    by_place: dict[str, tuple[int, int]] = {}
     for name, stored in ends:
         bands = [maps[band] for band in builder.partition.maps_of(stored.index)]
         rows = staging_rows(bands, row_bytes) * min(2, len(bands))  # bands take turns in two places
-        yield name, (rows * row_bytes, reduce(or_, (map_.tiles for map_ in bands)))
+        size, tiles = by_place.get(name, (0, 0))
+        by_place[name] = max(size, rows * row_bytes), reduce(or_, (map_.tiles for map_ in bands), tiles)
+    yield from by_place.items()
     copies = staging_rows_of_copies(builder.partition, maps, row_bytes)
     for name, (rows, tiles) in (copies | staging_rows_of_sums(builder.partition)).items():
         yield name, (rows * row_bytes, tiles)

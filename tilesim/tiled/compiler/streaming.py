@@ -5,7 +5,7 @@ their use.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -140,7 +140,7 @@ class ParameterStream:
         """Once for all tiles, or a part for each of them; those of neighbours that follow each other in one."""
         row_bytes = self.layout.topology.wide_memory.row_bytes
         runs: list[list[DataRange]] = []
-        for source in self.layout.sources[key]:
+        for source in self._sources(key):
             if runs and runs[-1][-1].tiles << 1 == source.tiles:
                 runs[-1].append(source)
             else:
@@ -158,6 +158,11 @@ class ParameterStream:
                 layer=key.layer,
                 label=f"{label}.send{number}",
             )
+
+    def _sources(self, key: SetKey) -> Iterator[DataRange]:
+        """A set in data memory, for those who need it here: others may need an equal one."""
+        to = self.layout.streams_to(key)
+        return (replace(source, tiles=source.tiles & to) for source in self.layout.sources[key])
 
     def _rows(self, address: int, size_bytes: int) -> Traversal:
         row_bytes = self.layout.topology.wide_memory.row_bytes

@@ -4,21 +4,25 @@ what the host's driver has to know of it.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from itertools import count
 from typing import Any
 
 from tilesim.arithmetic.classify import FUNCTIONS, bytes_made, elements_made
 from tilesim.lowering.classifying import Classifying, function_of
 from tilesim.lowering.operator_plan import NetworkInput, host_fields
+from tilesim.network.graph import Network
 from tilesim.network.operators.softmax import Softmax
+from tilesim.tiled.compiler.chip_part import is_passing
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, MapShape, map_name
 from tilesim.tiled.compiler.input_stream import is_streamed, part_filter, stream_block, stream_infeed, stream_rows
 from tilesim.tiled.compiler.lines import segments
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import each_row, part_words, receive, rows_for, rows_of, wide_rows
 from tilesim.tiled.compiler.task import element_type
-from tilesim.tiled.compiler.tile_plan import TileOutput
+from tilesim.tiled.compiler.tile_plan import TileOutput, TilePlan
+from tilesim.tiled.compiler.wide_layout import WideLayout
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.fields import Flag, Traversal
 from tilesim.tiled.isa.model.program import PLACES, Block, HostTensor
@@ -30,20 +34,22 @@ def staging_rows(maps: Iterable[FeatureMap], row_bytes: int) -> int:
     return max(rows_for(part, row_bytes) for map_ in maps for _, part in map_.parts())
 
 
-def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int, layer: int) -> None:
+def feed(builder: ProgramBuilder, source: NetworkInput, band: int, wide: WideLayout, layer: int) -> None:
     """Let a network input come in, or a band of it, each row going on to narrow memory as soon as it has come."""
     names, row_bytes = builder.partition.maps_of(source.stored.index), builder.topology.wide_memory.row_bytes
     name, maps = names[band], [builder.placement.maps[rows_there] for rows_there in names]
     label = f"input{source.stored.index}" + (f".band{band}" if len(names) > 1 else "")
     turn = builder.infeed_turn()  # may take a fence, which must not wait for the consumers that are posted here
     builder.release(name)
-    address = staging + band % 2 * staging_rows(maps, row_bytes) * row_bytes
+    place = places_in(builder.plan)[builder.plan.sources.index(source)]
+    address = wide.staging[place].address + band % 2 * staging_rows(maps, row_bytes) * row_bytes
     rows = {tile: wide_rows(address, rows_for(part, row_bytes), row_bytes) for tile, part in maps[band].parts()}
     by_line = _by_line(builder, names)
     unpacks = {tile: _unpack(builder, name, tile, rows_there, layer) for tile, rows_there in rows.items()}
     unpacks = {tile: _by_row(op) for tile, op in unpacks.items()} if by_line else unpacks
     left = builder.completions[names[band - 2]] if band > 1 else {}  # what came through these rows before
-    free = {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
+    free = dict(builder.staged.get(place, {}))
+    free |= {tile: (builder.counted(before.flag, before.count),) for tile, before in left.items()}
     consumes = {tile: receive(rows_there, free.get(tile, ()), layer) for tile, rows_there in rows.items()}
     infeeds = _infeeds(maps[band], row_bytes, by_line)
     if is_streamed(maps[band], builder.topology):
@@ -56,6 +62,8 @@ def feed(builder: ProgramBuilder, source: NetworkInput, band: int, staging: int,
     builder.use(name, unpacks.values())
     builder.note_unpacked(name, unpacks, by_line)
     builder.note(name, source.stored, labels)
+    if is_passing(builder.plan.network, source.model.index):
+        _leave(builder, place, unpacks, Flag.WIDE_TO_NARROW)
 
 
 def _picking(op: isa.RingConsume, map_: FeatureMap, tile: int, row_bytes: int) -> isa.RingConsume:
@@ -146,19 +154,21 @@ def blocks_of(map_: FeatureMap, row_bytes: int, in_turn: bool = False) -> tuple[
     )
 
 
-def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) -> None:
+def drain(builder: ProgramBuilder, number: int, sink: TileOutput, wide: WideLayout) -> None:
     """Let network output ``number`` go out, the part of one tile after the other."""
     label, name, tiles = f"output{number}", map_name(sink.stored.index), builder.topology.tiles
     map_, row_bytes = builder.placement.maps[name], builder.topology.wide_memory.row_bytes
     parts = dict(map_.parts())
     owners = map_.owners[:1] if parts[map_.owners[0]].whole else map_.owners
+    place, passing = places_out(builder.plan)[number], is_passing(builder.plan.network, sink.model.index)
+    staging, left = wide.staging[place].address, builder.staged.get(place, {})
     rows = {tile: wide_rows(staging, rows_for(parts[tile], row_bytes), row_bytes) for tile in owners}
     packs = {
         tile: isa.NarrowToWide(
             tiles=0,
             read=part_words(parts[tile], row_bytes, builder.topology.narrow_memory.word_bytes),
             write=rows[tile],
-            wait=builder.complete(name, tile),
+            wait=(*builder.complete(name, tile), *left.get(tile, ())),
             produce="r",
         )
         for tile in owners
@@ -174,8 +184,31 @@ def drain(builder: ProgramBuilder, number: int, sink: TileOutput, staging: int) 
     to = 1 << (tiles if classify is not None else tiles + 1)
     for tile in owners:
         wait = (builder.count(tile, Flag.NARROW_TO_WIDE), *builder.turn(tile))
-        builder.write(f"{label}.send{tile}", {tile: isa.RingProduce(tiles=0, read=rows[tile], to=to, wait=wait)})
+        send = isa.RingProduce(tiles=0, read=rows[tile], to=to, wait=wait, produce="r" if passing else None)
+        builder.write(f"{label}.send{tile}", {tile: send})
         builder.send(tile, to)
+    if passing:
+        _leave(builder, place, owners, Flag.RING_WRITE)
+
+
+def _leave(builder: ProgramBuilder, place: str, tiles: Iterable[int], done: Flag) -> None:
+    """Remember what tiles have to wait for before they use a place of wide memory again."""
+    builder.staged.setdefault(place, {}).update({tile: (builder.count(tile, done),) for tile in tiles})
+
+
+def places_in(plan: TilePlan) -> list[str]:
+    """What the rows of wide memory are called through which each input comes: bands take turns in two places."""
+    return _places(plan.network, "in", [(source.model.index, source.stored.index) for source in plan.sources])
+
+
+def places_out(plan: TilePlan) -> list[str]:
+    """The same for each output."""
+    return _places(plan.network, "out", [(sink.model.index, number) for number, sink in enumerate(plan.sinks)])
+
+
+def _places(network: Network, way: str, ends: Sequence[tuple[int, int]]) -> list[str]:
+    turns = count()
+    return [f"{way}.turn{next(turns) % 2}" if is_passing(network, end) else f"{way}{name}" for end, name in ends]
 
 
 def _reply_rows(op: isa.Classify, row_bytes: int) -> int:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
@@ -20,6 +21,8 @@ from tilesim.tiled.compiler.wide_layout import DataRange, KeptRun, StreamBuffer,
 from tilesim.tiled.isa.model.program import Region
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
+
+Of = TypeVar("Of")
 
 REGION_STEPS = 8
 """Sizes of the region for what streams that are tried."""
@@ -49,7 +52,7 @@ class Needs:
         return wide.size_bytes - wide.reserve_bytes - sum(size for size, _ in self.staging.values())
 
     def described(self, number: int) -> list[ParameterSet]:
-        """The sets as the planner sees them; the network is the one of this number."""
+        """The sets as the planner sees them, equal ones once; the network is the one of this number."""
         sets = self.sets
         return [
             ParameterSet(
@@ -59,11 +62,20 @@ class Needs:
                 key.title,
                 sets.size_bytes(key),
                 len(sets.alike(key)) > 1,
-                sets.tiles(key),
-                self.issue_cycles.get(key, 0),
+                sets.tiles_of_copies(key),
+                sum(self.issue_cycles.get(copy, 0) for copy in sets.copies(key)),
             )
-            for key in sets.keys()  # noqa: SIM118  (not a mapping)
+            for key in self.firsts
         ]
+
+    @property
+    def firsts(self) -> list[SetKey]:
+        """The sets that are not equal to an earlier one."""
+        return [key for key, first in self.sets.firsts.items() if key == first]
+
+    def for_all(self, of_firsts: Mapping[SetKey, Of]) -> dict[SetKey, Of]:
+        """What is known of sets, for those that are equal to them, too."""
+        return {key: of_firsts[first] for key, first in self.sets.firsts.items() if first in of_firsts}
 
 
 @dataclass(frozen=True)
@@ -144,8 +156,13 @@ def _joint_residency(
     order = order_of(sets, policy.network_priority, policy.layer_priority)
     row_bytes = needs[0].topology.wide_memory.row_bytes if split else 0
     planned = iter(plan(sets, [budget] * needs[0].topology.tiles, order, row_bytes))
-    decisions = [{key: next(planned) for key in own.sets.keys()} for own in needs]  # noqa: SIM118
-    return JointResidency(decisions, *_residents(needs, decisions))
+    decisions = [{key: next(planned) for key in own.firsts} for own in needs]
+    stay, runs, end = _residents(needs, decisions)
+    return JointResidency(_for_all(needs, decisions), _for_all(needs, stay), _for_all(needs, runs), end)
+
+
+def _for_all(needs: Sequence[Needs], of_firsts: Sequence[Mapping[SetKey, Of]]) -> list[dict[SetKey, Of]]:
+    return [own.for_all(known) for own, known in zip(needs, of_firsts, strict=True)]
 
 
 def _residents(
@@ -262,10 +279,15 @@ def _layout(
         stay={key: first + place for key, place in stay.items()},
         buffers=streaming,
         stream=range(address, wide.size_bytes),
-        sources=_sources(needs, stay, [*stay, *runs, *streaming]),
+        sources=needs.for_all(_sources(needs, stay, _firsts(needs, [*stay, *runs, *streaming]))),
         over_mesh=over_mesh(needs.topology, policy, decisions, streaming, needs.uses, needs.issue_cycles),
         runs={key: tuple(KeptRun(k.run, first + k.address) for k in kept) for key, kept in runs.items()},
     )
+
+
+def _firsts(needs: Needs, keys: Iterable[SetKey]) -> Iterator[SetKey]:
+    """The first of the sets that are equal to each of some."""
+    return (needs.sets.firsts[key] for key in keys)
 
 
 def _sources(needs: Needs, stay: Mapping[SetKey, int], keys: Iterable[SetKey]) -> dict[SetKey, tuple[DataRange, ...]]:

@@ -77,7 +77,7 @@ class WideLayout:
     @property
     def data_bytes(self) -> int:
         """Bytes in data memory."""
-        return sum(source.data.size for sources in self.sources.values() for source in sources)
+        return sum(source.data.size for source in self._data())
 
     @property
     def streamed_cycles(self) -> float:
@@ -120,7 +120,7 @@ class WideLayout:
 
     def data(self) -> tuple[DataSegment, ...]:
         """The parameters as they stand in data memory."""
-        parts = [source.data for sources in self.sources.values() for source in sources]
+        parts = [source.data for source in self._data()]
         return (DataSegment("parameters", np.concatenate(parts), 0),) if parts else ()
 
     def regions(self) -> list[Region]:
@@ -133,15 +133,24 @@ class WideLayout:
             regions.append(Region("stream", "wide", everywhere, self.stream.start, len(self.stream)))
         return [*regions, *self.staging.values()]
 
+    def _data(self) -> list[DataRange]:
+        """All that stands in data memory, in order; equal sets stand there once."""
+        return [source for key, sources in self.sources.items() if self._is_first(key) for source in sources]
+
+    def _is_first(self, key: SetKey) -> bool:
+        return self.sets.firsts[key] == key
+
     def _loads(self) -> Iterator[_Load]:
         for key, target in self.stay.items():
+            if not self._is_first(key):
+                continue
             decision = self.decisions[key]
             for source in self.sources[key]:
                 tiles = source.tiles if decision.tile is None else 1 << decision.tile
                 if tiles := tiles & bitmap_of([*decision.holders]):
                     yield _Load(tiles, target, source.address, source.data.size)
         for key, runs in self.runs.items():
-            for kept in runs:
+            for kept in runs if self._is_first(key) else ():
                 run, source = kept.run, self._source(key, kept.run.of)
                 yield _Load(1 << run.tile, kept.address, source.address + run.first, run.bytes)
 

@@ -19,6 +19,8 @@ from tilesim.tiled.units.host.processor import HostTask
 from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
 
 Array = NDArray[Any]
+CUTTING = ("slice", "concatenation")
+"""Steps of the host that may cut bands out of tensors, and put them together."""
 
 
 Come: TypeAlias = Callable[[], HostOutfeed]
@@ -78,9 +80,14 @@ class HostSide:
         return list(_rows(tensor, self._values.get(tensor), self._row_bytes))
 
     def tensors(self) -> dict[int, Array]:
-        """What the host has given to the chip, if it computes something itself, by index."""
-        given = (*self._program.inputs, *self._program.given) if self._program.steps else ()
-        return {tensor.index: self._values.get(tensor) for tensor in given}
+        """What the host has given to the chip, if it computes something itself, by index; but for bands of tensors, which
+        are none of the model's.
+        """
+        program = self._program
+        bands = {step.makes for step in program.steps if step.operator in CUTTING}
+        bands -= {layout.index for layout in program.tensors}
+        given = [*program.inputs, *(tensor for tensor in program.given if tensor.index not in bands)]
+        return {tensor.index: self._values.get(tensor) for tensor in (given if program.steps else ())}
 
     def outputs(self, outfeed: HostOutfeed) -> list[Array]:
         """The model's outputs, when all is done."""

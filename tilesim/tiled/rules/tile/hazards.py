@@ -155,7 +155,9 @@ def _chained(order: HappensBefore, met: _Met) -> bool:
     """Whether everything that rounds wait for keeps them apart."""
     if not (order.behind(met.a) & (met.b.bit | order.never) or order.behind(met.b) & (met.a.bit | order.never)):
         return False
-    return interleaved(*met.uses, chained(order, met.a, met.b), chained(order, met.b, met.a))
+    of_a, of_b = chained(order, met.a, met.b), chained(order, met.b, met.a)
+    apart = of_a.completes(met.a) or of_b.completes(met.b)
+    return apart or interleaved(*met.uses, of_a, of_b)
 
 
 def _listed(started: list[TileStep], meetings: list[_Met]) -> list[_Met]:

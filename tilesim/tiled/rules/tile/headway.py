@@ -48,6 +48,10 @@ class Headway:
         both = (last >= 0) & (first >= 0)
         return bool(np.all(last[both] < self.at(first[both])))
 
+    def completes(self, ahead: TileStep) -> bool:
+        """Whether all of the instruction ``ahead``, the other one, is over before the first round begins."""
+        return bool(self.done[self.starts == 0].max() >= ahead.effects.firing.rounds)
+
     def at(self, rounds: Rounds) -> Rounds:
         """What is done when some rounds begin."""
         return self.done[np.searchsorted(self.starts, rounds, side="right") - 1]
