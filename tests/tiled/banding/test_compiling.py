@@ -1,4 +1,4 @@
-"""Networks whose maps are too large for the tiles run in bands, exactly, on both models, by programs that are proven."""
+"""Networks whose maps are too large for the tiles run in bands, exactly, on both models, by proven programs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.soak import counts
 from tests.tiled.banding.test_rewrite import networks, runs
 from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
-from tilesim.machines.policies import Wishes
+from tilesim.machines.policies import PartitionPolicy, Wishes
 from tilesim.network.graph import Network
 from tilesim.tiled import stepped
 from tilesim.tiled.banding.compiling import BandedSplit, of_layers
@@ -71,7 +71,7 @@ def test_both_models_agree(chip_name: str) -> None:
     network = chain()
     size = {"edge-1x2": "2560", "edge-2x2": "1536"}[chip_name]
     program: Any = tilesim.compile(network, chip(chip_name, narrow_memory__size_bytes=size))
-    assert max(bands(program)) > 1 and program.steps
+    assert max(bands(program)) > 1
     assert exact(program, network) == stepped.simulate(program, inputs(network)).cycles
 
 
@@ -96,7 +96,8 @@ def test_layers_are_those_of_the_network_however_many_bands_they_have() -> None:
     assert [(layer.name, layer.kind, layer.macs) for layer in program.layers] == [
         (layer.name, layer.kind, layer.macs) for layer in roomy.layers
     ]
-    assert set(bands(roomy)) == {1} and not roomy.steps
+    assert set(bands(roomy)) == {1}
+    assert not roomy.steps
     statistics = tilesim.simulate(program, inputs(network)).statistics
     assert [layer["bands"] for layer in statistics["layers"]] == bands(program)
     assert all(layer["cycles"] > 0 for layer in statistics["layers"])
@@ -130,6 +131,12 @@ def test_the_choice_does_not_depend_on_rates_that_count_at_run_time() -> None:
         tilesim.compile(chain(), chip("edge-1x2", **keys, host__bytes_per_cycle=rate)) for rate in (1, 64)
     ]
     assert programs[0].run == programs[1].run
+
+
+def test_bands_may_be_forbidden() -> None:
+    topology = chip("edge-1x2", narrow_memory__size_bytes="2560")
+    with pytest.raises(CapacityError, match="must fit the narrow memory of edge-1x2"):
+        tilesim.compile(chain(), topology, partition=PartitionPolicy(bands=False))
 
 
 def in_bands(network: Network, topology: tilesim.Topology, cut: list[Any]) -> Program:
