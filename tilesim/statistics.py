@@ -170,8 +170,8 @@ class LayerStatistics(TypedDict):
 
 
 class HostStepStatistics(TypedDict):
-    """A layer that the host computed itself, as the chip has no unit for it; or bands of rows that it cut for a layer, or
-    put together, as maps don't fit the tiles. Tiled machine.
+    """A layer that the host computed itself, as the chip has no unit for it; or bands of rows that it cut for a layer,
+    or put together, as maps don't fit the tiles. Tiled machine.
     """
 
     layer: Count
