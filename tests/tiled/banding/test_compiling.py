@@ -29,6 +29,8 @@ from tilesim.tiled.rules.proof import proof_of
 from tilesim.tiled.split_networks import compiled
 
 EXAMPLES = counts(8, 200)
+FEW = ((1, 16, 1, 1), (6, 24, 1, 2), (6, 32, 1, 1))
+"""Of MobileNet v2's blocks as many as make a pattern."""
 
 
 def chip(name: str, **keys: Any) -> tilesim.Topology:
@@ -78,14 +80,14 @@ def test_both_models_agree(chip_name: str) -> None:
 @pytest.mark.parametrize(
     ("network", "chip_name", "size"),
     [
-        pytest.param(posenet(49, 65, 0.25), "edge-2x2", "10 KiB", id="posenet"),
-        pytest.param(deeplab(33, 0.25, 5), "edge-2x2", "7 KiB", id="deeplab"),
+        pytest.param(posenet(33, 41, 0.125), "edge-2x2", "4 KiB", id="posenet"),
+        pytest.param(deeplab(25, 0.5, 5, FEW), "edge-1x2", "4 KiB", id="deeplab"),
     ],
 )
 def test_large_maps_run_on_a_small_chip(network: Network, chip_name: str, size: str) -> None:
     program: Any = tilesim.compile(network, chip(chip_name, narrow_memory__size_bytes=size))
     assert max(bands(program)) > 1
-    assert {step.operator for step in program.steps} >= {"slice", "concatenation"}
+    assert "concatenation" in {step.operator for step in program.steps}
     exact(program, network)
 
 
