@@ -4,11 +4,12 @@ of DeepLab v3 on MobileNet v2; their weights are random. No sample runs along: t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from tests.networks import Weave
 
+from tests.networks import Weave
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.network.graph import Network, Operator
 from tilesim.network.operators import Add, AveragePool, Concatenation, Padding, ResizeBilinear
@@ -19,8 +20,8 @@ V1 = ((64, 1), (128, 2), (128, 1), (256, 2), (256, 1), (512, 2), *((512, 1),) * 
 """Of MobileNet v1: channels and stride of each pair, with output stride 16; the last is dilated instead."""
 V2 = ((1, 16, 1, 1), (6, 24, 2, 2), (6, 32, 3, 2), (6, 64, 4, 2), (6, 96, 3, 1), (6, 160, 3, 1), (6, 320, 1, 1))
 """Of MobileNet v2: how much wider inside, channels, how many blocks, and the stride of the first."""
-DILATED = 5
-"""From this row of the table on, strides have been taken out, and windows are dilated."""
+DILATED = 2
+"""So many rows at the end of the table, where strides have been taken out, have dilated windows."""
 
 
 class Sketch(Weave):
@@ -73,15 +74,17 @@ def posenet(height: int, width: int, multiplier: float = 1.0) -> Network:
     return net.network(*(net.windowed(x, channels, 1) for channels in (17, 34, 64)))
 
 
-def deeplab(size: int, multiplier: float = 1.0, classes: int = 21) -> Network:
+def deeplab(
+    size: int, multiplier: float = 1.0, classes: int = 21, table: Sequence[tuple[int, int, int, int]] = V2
+) -> Network:
     """DeepLab v3's maps: MobileNet v2 with output stride 16, a branch that pools the whole map, a resize to the input's
     size.
     """
     net = Sketch()
     x = net.windowed(net.input(size, size, 3), _wide(32, multiplier), 3, stride=2)
-    for row, (times, channels, count, stride) in enumerate(V2):
+    for row, (times, channels, count, stride) in enumerate(table):
         for block in range(count):
-            dilation = 2 if row >= DILATED else 1
+            dilation = 2 if row >= len(table) - DILATED else 1
             x = _inverted(net, x, times, _wide(channels, multiplier), stride if not block else 1, dilation)
     pooled = _pooled(net, x, _wide(256, multiplier))
     x = net.add(Concatenation(3), pooled, net.windowed(x, _wide(256, multiplier), 1))

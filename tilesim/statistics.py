@@ -142,7 +142,7 @@ class LayerStatistics(TypedDict):
     place: NotRequired[str]
     """Which part of the machine, or the host, computes it."""
     bands: NotRequired[int]
-    """In how many bands of rows it is made, one after the other. Tiled machine."""
+    """In how many bands of rows it is made, one after the other, inside the tiles or from the host. Tiled machine."""
     parameters: NotRequired[str]
     """Where its parameters live: ``copy`` (in every tile that needs them), ``partition`` (in each tile its own),
     ``home tile`` (in one tile, which sends them), ``streamed`` (in data memory), or several of these; empty if it has
@@ -170,14 +170,16 @@ class LayerStatistics(TypedDict):
 
 
 class HostStepStatistics(TypedDict):
-    """A layer that the host computed itself, as the chip has no unit for it. Tiled machine."""
+    """A layer that the host computed itself, as the chip has no unit for it; or bands of rows that it cut for a layer,
+    or put together, as maps don't fit the tiles. Tiled machine.
+    """
 
     layer: Count
     """The layer's place in ``layers``."""
     name: str
     """What the model calls it."""
     kind: str
-    """Its operator."""
+    """The operator: the layer's, or ``slice`` and ``concatenation`` for bands."""
     from_chip_bytes: Count
     """Bytes that left the chip for it, and for no step before it."""
     to_chip_bytes: Count

@@ -15,7 +15,7 @@ Faults: TypeAlias = Annotated[list[str], "no option"]
 
 OPTIONS = {
     "override": "--set",
-    "partition": "--partition and --loop-order",
+    "partition": "--partition, --loop-order and --no-bands",
     "cache": "--no-cache, --priority, --layer-priority and --parameters-over",
     "masters": "--masters",
     "rules": "--rules",

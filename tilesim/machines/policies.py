@@ -41,12 +41,13 @@ ORDERED: Mapping[type[Operator], tuple[str, ...]] = {
 class PartitionPolicy:
     """One of :data:`CHOICES` for all layers, and one of :data:`LAYER_CHOICES` for some (network, layer, choice), which
     count more than what the network itself says of them; likewise ``orders``, those of :data:`ORDERS` that
-    some layers are to have.
+    some layers are to have. ``bands``: where maps don't fit, layers may be made from bands of rows that the host sends.
     """
 
     default: str = MIXED
     layers: tuple[tuple[int, int, str], ...] = ()
     orders: tuple[tuple[int, int, str], ...] = ()
+    bands: bool = True
 
     def wishes(self, number: int, network: Network) -> Wishes:
         """What is asked of the network of that number."""

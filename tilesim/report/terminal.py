@@ -210,10 +210,20 @@ def _work(statistics: RunStatistics) -> Iterator[tuple[str, str]]:
     if line := partition_words(statistics):
         yield "partition", line
     if banded := [layer["bands"] for layer in layers if layer.get("bands", 1) > 1]:
-        yield "row bands", f"{len(banded)} layers are made in up to {max(banded)} bands of rows, to fit the tiles"
+        bands = f"{len(banded)} layers are made in up to {max(banded)} bands of rows, to fit the tiles"
+        yield "row bands", bands + _band_bytes(statistics)
     if at_host := [layer for layer in layers if layer.get("place") == "host"]:
         kinds = Counter(kind_words(layer["kind"]) for layer in at_host)
         yield "at host", ", ".join(f"{count} {kind}" for kind, count in kinds.items())
+
+
+def _band_bytes(statistics: RunStatistics) -> str:
+    """What crosses the host's link because bands of rows come from it."""
+    steps = [step for step in statistics.get("host_steps", ()) if step["kind"] in ("slice", "concatenation")]
+    if not steps:
+        return ""
+    from_chip, to_chip = (sum(step[way] for step in steps) for way in ("from_chip_bytes", "to_chip_bytes"))
+    return f"; the host cuts bands and puts them together, {from_chip:,} bytes from the chip, {to_chip:,} to it"
 
 
 def partition_words(statistics: RunStatistics) -> str:

@@ -36,7 +36,8 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
         return compiled(plain, options, topology)
     except MapsError as error:
         compile_ = partial(compiled, topology=topology)
-        for splits in (other, plain) if other != plain else (plain,):
+        ways = (other, plain) if other != plain else (plain,)
+        for splits in ways if options.partition.bands else ():
             if programs := compiled_in_bands(splits, topology, options, compile_):
                 return programs
         raise error

@@ -197,3 +197,11 @@ def test_bad_orders_of_loops(tilesim: Any, tmp_path: Path, word: str) -> None:
     result = tilesim("run", model, "-t", "edge-1x1", "--loop-order", word)
     assert (result.exit_code, result.stdout) == (2, "")
     assert BAD_ORDERS[word] in result.stderr
+
+
+def test_bands_may_be_forbidden(tilesim: Tilesim) -> None:
+    words = ("compile", "example-residual", "-t", "edge-1x1", "--set", "narrow_memory.size_bytes=3KiB", "-o", "p.tasm")
+    assert tilesim(*words).exit_code == 0
+    refused = tilesim(*words, "--no-bands")
+    assert refused.exit_code == 2
+    assert "tensor input must fit the narrow memory of edge-1x1: it needs 4.52 KiB" in refused.output

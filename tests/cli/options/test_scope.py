@@ -29,7 +29,7 @@ OF_RUNS = {
 }
 VALUES = {
     "--no-cache": (), "--priority": ("pocket",), "--layer-priority": ("0",), "--partition": ("auto",),
-    "--parameters-over": ("ring",), "--loop-order": ("0=blocks",),
+    "--parameters-over": ("ring",), "--loop-order": ("0=blocks",), "--no-bands": (),
     "--batch-schedule": ("lcm",), "--weight-reuse": ("3",), "--power-of-two": (), "--fit": (), "--inferences": ("2",),
     "--inputs": ("in.npz",), "--trace": (), "--trace-window": (":9",), "--trace-tracks": ("*",),
     "--signals": (":9",),

@@ -55,7 +55,7 @@ def average(weave: Weave, x: int, draw: Any) -> int:
 
 
 def border(weave: Weave, x: int, draw: Any) -> int:
-    amounts = [tuple([0, draw(st.integers(0, 3)), draw(st.integers(0, 2)), 0]) for _ in range(2)]
+    amounts = [(0, draw(st.integers(0, 3)), draw(st.integers(0, 2)), 0) for _ in range(2)]
     return weave.add(Pad(amounts[0], amounts[1], -7), x, zero_point=-7)
 
 
@@ -65,11 +65,11 @@ def nearest(weave: Weave, x: int, draw: Any) -> int:
     return weave.add(ResizeNearest(rows, tuple(range(WIDTH))), x, zero_point=-7)
 
 
-def some_channels(weave: Weave, x: int, draw: Any) -> int:
+def some_channels(weave: Weave, x: int, _: Any) -> int:
     return weave.add(Slice((0, 0, 0, 4), (1, HEIGHT, WIDTH, 4)), x, zero_point=-7)
 
 
-def together(weave: Weave, x: int, draw: Any) -> int:
+def together(weave: Weave, x: int, _: Any) -> int:
     return weave.add(Concatenation(3), x, x, zero_point=-7)
 
 

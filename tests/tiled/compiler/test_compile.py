@@ -75,8 +75,8 @@ def test_a_program_saved_and_loaded_gives_the_same_bits_and_cycles(tmp_path: Pat
             ),
         ),
         (
-            {"narrow_memory.size_bytes": 2048},
-            "digits: tensor depthwise.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: it needs",
+            {"narrow_memory.size_bytes": 512},
+            "digits: tensor stem.out_QuantizeLinear_Output must fit the narrow memory of edge-1x1: it needs",
         ),
         ({"data_memory.size_bytes": 1024}, "digits: its parameters must fit the data memory of edge-1x1: "),
         ({"instruction_memory.size_bytes": 256}, "digits: its program must fit the instruction memory of edge-1x1: "),

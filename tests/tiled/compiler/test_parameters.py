@@ -56,3 +56,38 @@ def test_the_longest_comes_first() -> None:
     sets.keep(KEY, 1, "weights", lambda: some(16, 1), 16)
     with pytest.raises(AssertionError, match="after only 16"):
         sets.keep(KEY, 2, "weights", lambda: some(17, 1), 16)
+
+
+def shared(*alike: bool) -> ParameterSets:
+    """Sets of layers 3 and 4, in tiles 0 and 1 and in tile 2, of bytes that are alike or not."""
+    sets = ParameterSets(row_bytes=16, shared=True)
+    for layer, (tiles, same) in enumerate(zip((0b011, 0b100), (True, *alike), strict=True), 3):
+        sets.keep(SetKey(layer, 0, "layer"), tiles, "weights", lambda same=same: some(20, same), 16)  # type: ignore[misc]
+    return sets
+
+
+def test_equal_sets_stay_where_the_first_of_them_does() -> None:
+    sets, other = shared(True), SetKey(4, 0, "layer")
+    assert sets.firsts == {KEY: KEY, other: KEY}
+    assert sets.copies(KEY) == [KEY, other]
+    assert (sets.tiles(KEY), sets.tiles(other), sets.tiles_of_copies(KEY)) == (0b011, 0b100, 0b111)
+    assert (sets.alike(KEY), [tiles for tiles, _ in sets.variants(KEY)]) == ((0b111,), [0b111])
+
+
+def test_other_bytes_make_another_set_and_so_do_all_where_none_are_shared() -> None:
+    sets, other = shared(False), SetKey(4, 0, "layer")
+    assert sets.firsts == {KEY: KEY, other: other}
+    assert (sets.copies(KEY), sets.tiles_of_copies(other)) == ([KEY], 0b100)
+    apart = ParameterSets(row_bytes=16)
+    for key in (KEY, other):
+        apart.keep(key, 1, "weights", lambda: some(20, 1), 16)
+    assert apart.firsts == {KEY: KEY, other: other}
+
+
+def test_sets_of_which_tiles_have_other_bytes_are_equal_only_in_the_same_tiles() -> None:
+    sets, other, third = ParameterSets(row_bytes=16, shared=True), SetKey(4, 0, "layer"), SetKey(5, 0, "layer")
+    for key, tiles in ((KEY, (1, 2)), (other, (1, 2)), (third, (1, 4))):
+        for value, tile in enumerate(tiles):
+            sets.keep(key, tile, "weights", lambda value=value: some(16, value), 16)  # type: ignore[misc]
+    assert sets.firsts == {KEY: KEY, other: KEY, third: third}
+    assert sets.alike(KEY) == (1, 2)

@@ -78,6 +78,12 @@ class PlacementOptions(Options):
             "times.",
         ),
     ] = None
+    no_bands: Annotated[
+        bool,
+        typer.Option(
+            "--no-bands", help="Refuse maps that don't fit the tiles; else the host may send them in bands of rows."
+        ),
+    ] = False
 
     def faults(self) -> Iterator[str]:
         for word in self.partition or ():
@@ -124,7 +130,8 @@ class PlacementOptions(Options):
         layers = _of_layers("--partition", spread, named, faults)
         orders = _of_layers("--loop-order", self.loop_order or (), named, faults, misordered)
         refuse(faults)
-        return PartitionPolicy("".join(self._defaults[:1]) or MIXED, tuple(layers), tuple(orders))
+        default = "".join(self._defaults[:1]) or MIXED
+        return PartitionPolicy(default, tuple(layers), tuple(orders), not self.no_bands)
 
 
 @dataclass(frozen=True)

@@ -33,6 +33,7 @@ APPLIES: Mapping[str, tuple[Subject | Capability, ...]] = {
     **dict.fromkeys(CACHED, (Subject.MODELS, PlansCache)),
     "--partition": (Subject.MODELS, Spreads),
     "--loop-order": (Subject.MODELS, Spreads),
+    "--no-bands": (Subject.MODELS, Spreads),
     **dict.fromkeys(BATCHED, (Subject.MODELS, PlansBatches)),
     "--inputs": (Subject.ONE_MODEL,),
     **dict.fromkeys(RUN, ()),

@@ -11,7 +11,7 @@ from tilesim.tiled.banding.candidate import Candidate, RunMeasures
 from tilesim.tiled.banding.operators import is_bandable
 from tilesim.tiled.banding.rewrite import BandedRun
 from tilesim.tiled.compiler.arrangement import Arrangement
-from tilesim.tiled.compiler.fitting import MOST_STEPS, Budget
+from tilesim.tiled.compiler.fitting import Budget
 from tilesim.tiled.compiler.host_split import HostSplit
 from tilesim.tiled.compiler.partition import Partition, partition_network
 from tilesim.tiled.compiler.tile_plan import TilePlan, plan_operators
@@ -19,6 +19,8 @@ from tilesim.tiled.topology import Topology
 
 MOST_LAYERS = 24
 """Steps of a run that are looked at."""
+GROUP_STEPS = 6
+"""Steps of a group of layers in bands of each tile's own rows that are looked at."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +87,7 @@ class RunSearch:
         """The step ``end`` as it is, or some up to it in bands of each tile's own rows."""
         if self.budget.holds(end):
             yield from _known(before, end - 1)
-        for first in range(max(1, end - MOST_STEPS + 1), end + 1):
+        for first in range(max(1, end - GROUP_STEPS + 1), end + 1):
             known = _known(before, first - 1)
             if known and (group := self.budget.group(range(first, end + 1))) is not None:
                 more = self.budget.cycles(group)

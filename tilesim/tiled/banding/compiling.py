@@ -166,4 +166,9 @@ def _layer(network: Network, number: int, program: Program, banded: BandedNetwor
     own = [program.layers[k] for k in banded.bands_of(number)]
     homes = dict.fromkeys(home for layer in own for home in layer.parameters.split(" and ") if home)
     same = replace(own[0], name=node.name, macs=macs(network, node), parameters=" and ".join(homes))
-    return same if len(own) == 1 else replace(same, bands=sum(layer.bands for layer in own), cut=None)
+    if len(own) == 1:
+        return same
+    again = sum(layer.macs for layer in own) / same.macs if same.macs else 1.0
+    work = f", {again:.2f} times its multiply-accumulates in all" if again > 1 else ""
+    reason = f"{same.reason}; in {len(own)} bands of rows from the host{work}"
+    return replace(same, bands=sum(layer.bands for layer in own), cut=None, reason=reason)

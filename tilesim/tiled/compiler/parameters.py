@@ -125,16 +125,16 @@ class ParameterSets:
         known: dict[object, SetKey] = {}
         return {key: known.setdefault(self._likeness(key), key) for key in self._bytes}
 
+    @cached_property
+    def _equal(self) -> dict[SetKey, list[SetKey]]:
+        equal: dict[SetKey, list[SetKey]] = {}
+        for key, first in self.firsts.items():
+            equal.setdefault(first, []).append(key)
+        return equal
+
     def copies(self, key: SetKey) -> list[SetKey]:
         """All sets of the same bytes as the first of them, ``key``."""
-        return self._copies[key]
-
-    @cached_property
-    def _copies(self) -> dict[SetKey, list[SetKey]]:
-        copies: dict[SetKey, list[SetKey]] = {}
-        for key, first in self.firsts.items():
-            copies.setdefault(first, []).append(key)
-        return copies
+        return self._equal[key]
 
     def size_bytes(self, key: SetKey) -> int:
         """Bytes of the set in a tile that has most of it, up to where another one may begin in the same row."""
@@ -160,17 +160,14 @@ class ParameterSets:
         return reduce(or_, map(self.tiles, self.copies(key)))
 
     def alike(self, key: SetKey) -> tuple[int, ...]:
-        """Which tiles (a bitmap each) have the same bytes of it."""
-        return tuple(self._bytes[key])
+        """Which tiles (a bitmap each) have the same bytes of it; where all have, also those that need an equal one."""
+        own = tuple(self._bytes[key])
+        return own if len(own) > 1 else (self.tiles_of_copies(key),)
 
     def variants(self, key: SetKey) -> list[tuple[int, Bytes]]:
-        """The bytes of a set, with the tiles (a bitmap) in which they are the same; if these are all tiles that need
-        it, also those that need an equal one.
-        """
-        own = self._bytes[key]
-        if len(own) == 1:
-            return [(self.tiles_of_copies(key), self._joined(key, parts)) for parts in own.values()]
-        return [(tiles, self._joined(key, parts)) for tiles, parts in own.items()]
+        """The bytes of a set, with the tiles in which they are the same, as :meth:`alike` has them."""
+        joined = [self._joined(key, parts) for parts in self._bytes[key].values()]
+        return list(zip(self.alike(key), joined, strict=True))
 
     def _likeness(self, key: SetKey) -> object:
         """What sets have in common that are equal: their bytes, and who needs which, if not all need the same."""

@@ -74,8 +74,8 @@ class Needs:
         return [key for key, first in self.sets.firsts.items() if key == first]
 
     def for_all(self, of_firsts: Mapping[SetKey, Of]) -> dict[SetKey, Of]:
-        """What is known of sets, for those that are equal to them, too."""
-        return {key: of_firsts[first] for key, first in self.sets.firsts.items() if first in of_firsts}
+        """What is known of sets, for those that are equal to them, too, and in their order."""
+        return {key: known for first, known in of_firsts.items() for key in self.sets.copies(first)}
 
 
 @dataclass(frozen=True)

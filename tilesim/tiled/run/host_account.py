@@ -21,7 +21,7 @@ def host_steps(program: Program, began: Mapping[str, int], start: int) -> Iterat
         yield {
             "layer": step.layer,
             "name": layer.name,
-            "kind": layer.kind,
+            "kind": step.operator,
             "from_chip_bytes": sum(_link_bytes(program, program.leaving[number]) for number in first),
             "to_chip_bytes": sum(_link_bytes(program, given) for given in program.given if given.index == step.makes),
             "bytes": step.bytes,

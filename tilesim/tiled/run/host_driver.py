@@ -80,8 +80,8 @@ class HostSide:
         return list(_rows(tensor, self._values.get(tensor), self._row_bytes))
 
     def tensors(self) -> dict[int, Array]:
-        """What the host has given to the chip, if it computes something itself, by index; but for bands of tensors, which
-        are none of the model's.
+        """What the host has given to the chip, if it computes something itself, by index; but for bands of tensors,
+        which are none of the model's.
         """
         program = self._program
         bands = {step.makes for step in program.steps if step.operator in CUTTING}

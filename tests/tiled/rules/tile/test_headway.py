@@ -76,3 +76,15 @@ def test_too_many_touches_are_not_called_ordered() -> None:
         [one], [other] = (step.effects.uses for step in order_of(fill, line).steps)
         over = Headway.of([(0, one.rounds + 4)])
         assert interleaved(one, other, over, Headway.of([(0, 0)])) is ordered
+
+
+def test_what_is_over_before_all_rounds_is_apart_however_much_both_touch() -> None:
+    """Of touches too many to be looked at nothing is known but that all are over."""
+    order = order_of(SCATTER, WORK.format("3+1"), GATHER)
+    scatter, _, gather = order.steps
+    assert not chained(order, scatter, gather).completes(scatter)
+    work_after = WORK.format("0+0").replace("wide_to_narrow@y>=0+0", "wide_to_narrow>=4")
+    order = order_of(SCATTER, work_after, GATHER)
+    scatter, _, gather = order.steps
+    assert chained(order, scatter, gather).completes(scatter)
+    assert not chained(order, gather, scatter).completes(gather)
