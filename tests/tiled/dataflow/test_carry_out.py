@@ -35,6 +35,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -136,7 +137,7 @@ class Tampered:
         self.program = named(program)
         self.ops: tuple[Instruction, ...] = (*self.program.load, *self.program.run)
         self.timing: Timing = timed(self.program)
-        self._rows = HostSide(self.program, inputs_for(program)).rows
+        self._rows = [row for row in HostSide(self.program, inputs_for(program)).rows if not isinstance(row, MadeRow)]
         self._decoder = Decoder(TraversalForm(program.topology.tile))
         self.right = self._outputs(self.timing)
 

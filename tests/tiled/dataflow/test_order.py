@@ -9,7 +9,7 @@ from typing import Any, cast
 import numpy as np
 import pytest
 
-from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED, ROSE, Need, Piece, in_order, pieces
+from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, Piece, in_order, pieces
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.order import Order, Refused
 from tilesim.tiled.isa.model.fields import Engine
@@ -40,8 +40,8 @@ class Made:
         return self._meet is None or one == other or (min(one, other), max(one, other)) in self._meet
 
 
-def no_needs(_piece: Piece) -> Sequence[Need]:
-    return ()
+def no_needs(_place: int, _tiles: Any, _end: int) -> Any:
+    return NO_NEEDS
 
 
 def events(*rows: tuple[int, int, int, int, int]) -> Any:
@@ -51,7 +51,7 @@ def events(*rows: tuple[int, int, int, int, int]) -> Any:
 
 def cut(log: Any, made: Made, needs: Any = no_needs) -> list[tuple[int, int]]:
     found = pieces(in_order(log), cast(Meetings, made), needs)
-    return [(piece.place, piece.end) for piece in found]
+    return [(place, end) for place, _, end in found.tolist()]
 
 
 def overlapping(first: int) -> Any:
@@ -117,8 +117,8 @@ def test_what_a_part_takes_is_cut_off_at_its_sender() -> None:
     sender = events((0, 2, OUT, BEGAN, 0), (11, 2, OUT, RETIRED, 0))
     log = np.concatenate([overlapping(first=1), sender])
 
-    def needs(piece: Piece) -> Sequence[Need]:
-        return [Need(2, 0, piece.end)] if piece.place == 0 else ()
+    def needs(place: int, tiles: Any, end: int) -> Any:
+        return np.array([(tile, 2, 0, end) for tile in tiles]) if place == 0 else NO_NEEDS
 
     assert cut(log, made, needs) == [(2, 2), (0, 2), (1, 4), (2, 4), (0, 4)]
 
@@ -132,8 +132,8 @@ def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
 def carried(found: Sequence[Piece], made: Made, needs: Any = no_needs) -> list[tuple[int, list[int], int, int]]:
     done: list[tuple[int, list[int], int, int]] = []
     Order(
-        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end))
-    ).follow(found)
+        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end)), (3, 2)
+    ).follow(np.array(found))
     return done
 
 
@@ -156,12 +156,12 @@ def test_who_come_in_different_orders_are_taken_apart() -> None:
 def test_who_takes_comes_behind_who_sends() -> None:
     found = [Piece(0, 1, 4), Piece(1, 0, 4)]
 
-    def needs(piece: Piece) -> Sequence[Need]:
-        return [Need(1, 0, 4)] if piece.place == 0 else ()
+    def needs(place: int, tiles: Any, _end: int) -> Any:
+        return np.array([(tile, 1, 0, 4) for tile in tiles]) if place == 0 else NO_NEEDS
 
     assert carried(found, Made({}, meet=[]), needs) == [(1, [0], 0, 4), (0, [1], 0, 4)]
 
 
 def test_what_can_never_come_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another one sends"):
-        carried([Piece(0, 1, 4)], Made({}), lambda _: [Need(1, 0, 4)])
+        carried([Piece(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))

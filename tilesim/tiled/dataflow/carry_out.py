@@ -34,7 +34,7 @@ def carried_out(program: Program, timing: Timing, rows: Sequence[Bytes], samples
     host = stacked(rows, topology.wide_memory.row_bytes)
     ring = RingRows(ops, topology, timing.transfers, _data_memory(program), host, sent)
     effects = Effects(ops, Stacks(topology, samples), decoder, sent, mesh, ring)
-    order = Order(meetings, effects.needs, effects.carry)
+    order = Order(meetings, effects.needs, effects.carry, (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
         mesh.hear(events)

@@ -13,8 +13,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
-from operator import itemgetter
+from functools import cached_property
+from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -31,8 +31,7 @@ HALF = 0.5
 """Just before."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(NamedTuple):
     """Iterations of the instruction at ``place`` up to ``end``, on a tile, are through; pieces come in order."""
 
     place: int
@@ -40,24 +39,73 @@ class Piece:
     end: int
 
 
-class Need(NamedTuple):
-    """Iterations of the instruction at ``place`` up to ``end`` on a tile, of which a piece takes what they send."""
-
-    place: int
-    tile: int
-    end: int
-
-
-Needs: TypeAlias = Callable[[Piece], Sequence[Need]]
+Needs: TypeAlias = Callable[[int, Numbers, int], Numbers]
+"""What must have been sent for iterations of an instruction up to some end: for each of some tiles an instruction, its
+tile, and up to which iteration.
+"""
+NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
 
 
-@dataclass(frozen=True)
-class Stay:
+class Stay(NamedTuple):
     """An instruction on a tile, from when to when: places in the log."""
 
     place: int
     began: int
     retired: float = NOT_YET
+
+
+class Stays:
+    """Who is when at work where in a section, by places in its log."""
+
+    def __init__(self, events: Numbers) -> None:
+        self.events = events
+        shape = (events[:, 2].max(initial=-1) + 1, events[:, 1].max(initial=-1) + 1)
+        self.began, self.retired = np.full(shape, -1), np.full(shape, NOT_YET)
+        for what, where in ((BEGAN, self.began), (RETIRED, self.retired)):
+            [numbers] = np.nonzero(events[:, 4] == what)
+            where[events[numbers, 2], events[numbers, 1]] = numbers
+        self._on_tile: dict[int, tuple[list[int], list[Stay]]] = {}
+
+    def since(self, tile: int, number: float, now: int) -> Sequence[Stay]:
+        """Who has been at work on a tile between ``number`` and ``now``."""
+        if tile not in self._on_tile:
+            [places] = np.nonzero(self.began[:, tile] >= 0)
+            places = places[np.argsort(self.retired[places, tile], kind="stable")]
+            columns = [places, self.began[places, tile], self.retired[places, tile]]
+            stays = [Stay(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+            self._on_tile[tile] = columns[2].tolist(), stays
+        retired, stays = self._on_tile[tile]
+        return [stay for stay in stays[bisect_left(retired, number) :] if stay.began <= now]
+
+    def stay(self, tile: int, place: int) -> Stay:
+        return Stay(place, int(self.began[place, tile]), int(self.retired[place, tile]))
+
+    @cached_property
+    def rises(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+        """When the flag of an instruction rose on a tile, and how many iterations were through."""
+        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        [numbers] = np.nonzero(self.events[:, 4] == ROSE)
+        for number, (_, tile, place, _, _, done) in zip(numbers.tolist(), self.events[numbers].tolist(), strict=True):
+            found[tile, place].append((number, done))
+        return found
+
+    def meanwhile(self, kinds: Numbers) -> Numbers:
+        """Retirements during which somebody else is at work on the tile, of those instructions that ``kinds`` tells: a
+        place in the log, tile, instruction, the other one.
+        """
+        [retirements] = np.nonzero(self.events[:, 4] == RETIRED)
+        tile, place = self.events[retirements, 1], self.events[retirements, 2]
+        [begun] = np.nonzero((self.events[:, 4] == BEGAN) & kinds[self.events[:, 2]])
+        found = [np.empty((0, 4), np.int64)]
+        for engine in np.unique(self.events[begun, 3]):
+            own = begun[self.events[begun, 3] == engine]
+            codes = np.sort(self.events[own, 1] * len(self.events) + own)
+            at = np.searchsorted(codes, tile * len(self.events) + retirements) - 1
+            there, number = np.divmod(codes[at], len(self.events))
+            other = self.events[number, 2]
+            busy = (at >= 0) & (there == tile) & (self.retired[other, tile] > retirements) & (other != place)
+            found.append(np.stack([retirements, tile, place, other], axis=1)[busy])
+        return np.concatenate(found)
 
 
 def in_order(events: Numbers) -> Numbers:
@@ -66,56 +114,73 @@ def in_order(events: Numbers) -> Numbers:
     return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
 
 
-def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> list[Piece]:
-    """What happens in a section, in order, cut where it must be; ``events`` are :func:`in_order`, ``needs`` says what a
-    piece takes of what others send.
+def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> Numbers:
+    """What happens in a section, in order, cut where it must be: pieces, one a row. ``events`` are :func:`in_order`,
+    ``needs`` says what they take of what others send.
     """
-    tiles = _Tiles(events, meetings, needs)
-    for number, (_, tile, place, _, what, _) in enumerate(events.tolist()):
-        if what == BEGAN:
-            tiles.begin(tile, place, number)
-        elif what == RETIRED:
-            tiles.retire(tile, place, number)
-    return [piece for _, piece in sorted(tiles.found, key=itemgetter(0))]
+    [retirements] = np.nonzero(events[:, 4] == RETIRED)
+    places = np.unique(events[retirements, 2])
+    rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
+    rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
+    whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
+    cutter = _Cutter(Stays(events), meetings, needs)
+    cutter.cut(places.tolist())
+    numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
+    cut = np.array([piece for _, piece in cutter.found], np.int64).reshape(-1, 3)
+    return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
 
 
-class _Tiles:
-    """Who is at work on each tile, and has been."""
+class _Cutter:
+    """Cuts off pieces."""
 
-    def __init__(self, events: Numbers, meetings: Meetings, needs: Needs) -> None:
+    def __init__(self, stays: Stays, meetings: Meetings, needs: Needs) -> None:
         self.found: list[tuple[float, Piece]] = []
         """Pieces, by their places in the log."""
-        self._meetings, self._needs = meetings, needs
-        self._working: dict[int, dict[int, int]] = defaultdict(dict)
-        self._over: dict[int, list[Stay]] = defaultdict(list)
-        self._rises: dict[tuple[int, int], list[tuple[int, int]]] | None = None
-        self._events = events
+        self._stays, self._meetings, self._needs = stays, meetings, needs
         self._cut_off: set[Piece] = set()
+        self._now = 0
 
-    def begin(self, tile: int, place: int, number: int) -> None:
-        self._working[tile][place] = number
+    def cut(self, places: Sequence[int]) -> None:
+        """Cut what is under way whenever one of some instructions retires that meets it, or takes some of it."""
+        met: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
+        for number, tile, place, other in self._clashing().tolist():
+            met[number].append((tile, place, other))
+        asked = dict(chain.from_iterable(map(self._early, places)))
+        for number in sorted({*met, *asked}):
+            self._now = number
+            for tile, place, other in met[number]:
+                began, others = (int(self._stays.began[each, tile]) for each in (place, other))
+                self._part(tile, Stay(place, began, number), Stay(other, others))
+            if number in asked:
+                self._ask(asked[number], number)
 
-    def retire(self, tile: int, place: int, number: int) -> None:
-        mine = Stay(place, self._working[tile].pop(place), number)
-        whole = Piece(place, tile, self._meetings.traits(place).rounds)
-        for other, began in self._working[tile].items():
-            if self._meetings.traits(other).rises_early:
-                self._part(tile, mine, Stay(other, began))
-        self._over[tile].append(mine)
-        self._ask(whole, number)
-        self.found.append((number, whole))
+    def _clashing(self) -> Numbers:
+        """Those who are at work when somebody retires whose bytes they touch, and whose flag rises early."""
+        places = np.unique(self._stays.events[:, 2])
+        early = np.zeros(len(self._stays.began), bool)
+        early[places] = [self._meetings.traits(place).rises_early for place in places.tolist()]
+        found = self._stays.meanwhile(early)
+        codes, pairs = np.unique(found[:, 2] * len(early) + found[:, 3], return_inverse=True)
+        clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
+        return found[np.array(clashes, bool)[pairs]] if len(found) else found
+
+    def _early(self, place: int) -> Iterator[tuple[int, Piece]]:
+        """When an instruction retires, on tiles where somebody is still at work of whose doing it takes some."""
+        tiles, end = np.flatnonzero(self._stays.retired[place] < NOT_YET), self._meetings.traits(place).rounds
+        own, sender, its_tile, _ = self._needs(place, tiles, end).T
+        known = sender < len(self._stays.retired)
+        own, sender, its_tile = own[known], sender[known], its_tile[known]
+        numbers = self._stays.retired[place, own]
+        early = self._stays.retired[sender, its_tile] > numbers
+        for number, tile in zip(numbers[early].tolist(), own[early].tolist(), strict=True):
+            yield number, Piece(place, tile, end)
 
     def _ask(self, piece: Piece, number: float) -> None:
         """Cut what is under way of what a piece takes of others."""
-        for need in self._needs(piece):
-            began = self._working[need.tile].get(need.place)
-            if began is None:
-                over = (stay for stay in reversed(self._over[need.tile]) if stay.place == need.place)
-                stay = next(over, None)
-                if stay is None or stay.retired < number:
-                    continue
-                began = stay.began
-            self._cut_at(number - HALF, Piece(need.place, need.tile, need.end), began)
+        for _, place, tile, end in self._needs(piece.place, np.array([piece.tile]), piece.end).tolist():
+            stay = self._stays.stay(tile, place) if place < len(self._stays.began) else Stay(0, -1)
+            if 0 <= stay.began <= self._now and stay.retired >= number:
+                self._cut_at(number - HALF, Piece(place, tile, end), stay.began)
 
     def _cut_at(self, number: float, piece: Piece, began: int) -> None:
         """Iterations of an instruction that began then are through at that place in the log."""
@@ -125,7 +190,7 @@ class _Tiles:
         self.found.append((number, piece))
         self._ask(piece, number)
         mine = Stay(piece.place, began, number)
-        for other in self._since(piece.tile, number):
+        for other in self._stays.since(piece.tile, number, self._now):
             if other.began < number and other.place != piece.place and self._meetings.traits(other.place).rises_early:
                 self._part(piece.tile, mine, other)
 
@@ -139,10 +204,11 @@ class _Tiles:
 
     def _cuts(self, tile: int, mine: Stay, other: Stay) -> Iterator[tuple[int, int, int, int]]:
         """Places in the log, instructions, how far they are, and when they began."""
-        theirs = [rise for rise in self._rises_of(tile, other.place) if rise[0] < mine.retired]
+        rises = self._stays.rises
+        theirs = [rise for rise in rises.get((tile, other.place), ()) if rise[0] < mine.retired]
         if not theirs or not self._may_wait(tile, mine, other, theirs[0][0]):
             return
-        own = [rise for rise in self._rises_of(tile, mine.place) if rise[0] < theirs[-1][0]]
+        own = [rise for rise in rises.get((tile, mine.place), ()) if rise[0] < theirs[-1][0]]
         if not own or not self._may_wait(tile, other, mine, own[0][0]):
             yield theirs[-1][0], other.place, theirs[-1][1], other.began
             return
@@ -154,7 +220,7 @@ class _Tiles:
         traits = self._meetings.traits
         if one.began < rose and not traits(one.place).is_held:
             return False
-        left = self._since(tile, rose)
+        left = self._stays.since(tile, rose, self._now)
         reached, seen = [one], {one.place, other.place}
         while reached:
             each = reached.pop()
@@ -166,18 +232,3 @@ class _Tiles:
                     seen.add(stay.place)
                     reached.append(stay)
         return False
-
-    def _since(self, tile: int, number: float) -> Sequence[Stay]:
-        """Who has been at work on a tile since then."""
-        over = self._over[tile]
-        first = bisect_left(over, number, key=lambda stay: stay.retired)
-        return [*over[first:], *(Stay(place, began) for place, began in self._working[tile].items())]
-
-    def _rises_of(self, tile: int, place: int) -> Sequence[tuple[int, int]]:
-        """When its flag rose there, and how many iterations were through."""
-        if self._rises is None:
-            self._rises = defaultdict(list)
-            numbers = np.flatnonzero(self._events[:, 4] == ROSE)
-            for number, (_, at, op, _, _, done) in zip(numbers.tolist(), self._events[numbers].tolist(), strict=True):
-                self._rises[at, op].append((number, done))
-        return self._rises.get((tile, place), ())

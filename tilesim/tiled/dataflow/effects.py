@@ -2,19 +2,17 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from math import ceil
-from typing import Any
 
 import numpy as np
 
 from tilesim.sim.core.memory import Bytes, Memory, Places
-from tilesim.tiled.dataflow.cuts import Need, Piece
+from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Part, Stacks
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import MemoryName, Traversal
 from tilesim.tiled.isa.model.instructions import (
     Copy,
@@ -41,7 +39,7 @@ class Effects:
     ) -> None:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
-        self._needs: dict[Piece, Sequence[Need]] = {}
+        self._sent_bytes = np.array([self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops])
         self._verbs: dict[type, Callable[..., None]] = {
             TensorOp: self._compute,
             NarrowToWide: self._copy,
@@ -57,26 +55,23 @@ class Effects:
         op = self._ops[place]
         self._verbs[type(op)](op, place, tiles, first, end)
 
-    def needs(self, piece: Piece) -> Sequence[Need]:
-        """What must have been sent for a piece."""
-        op = self._ops[piece.place]
-        if isinstance(op, MeshIn) and op.fill is None:
-            out, tile = self._mesh.sender(piece.place, piece.tile)
-            sender = self._ops[out]
-            assert isinstance(sender, MeshOut)
-            took = self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
-            return [Need(out, tile, ceil(piece.end * took / self._access_bytes(sender.memory)))]
-        if not isinstance(op, RingConsume):
-            return ()
-        if piece not in self._needs:
-            self._needs[piece] = tuple(self._senders(piece))
-        return self._needs[piece]
+    def takes(self, place: int) -> bool:
+        """Whether the instruction at ``place`` takes what others send."""
+        op = self._ops[place]
+        return isinstance(op, RingConsume) or (isinstance(op, MeshIn) and op.fill is None)
 
-    def _senders(self, piece: Piece) -> Iterator[Need]:
-        for taken in self._ring.taken(piece.place, piece.tile + 1, 0, piece.end):
-            sender = self._ring.sender(taken.transfer)
-            if sender is not None:
-                yield Need(*sender, taken.row + taken.rows)
+    def needs(self, place: int, tiles: Numbers, end: int) -> Numbers:
+        """What must have been sent for iterations of an instruction up to ``end``: for each of the ``tiles`` an
+        instruction, its tile, and up to which iteration.
+        """
+        op = self._ops[place]
+        if isinstance(op, RingConsume):
+            return self._ring.senders(place, tiles, end)
+        if not self.takes(place):
+            return NO_NEEDS
+        out, sender = self._mesh.sender[place, tiles].T
+        took = end * self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
+        return np.stack([tiles, out, sender, -(-took // self._sent_bytes[out])], axis=1)
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded = self._decoder.tensorop(op, self._stacks.alike)
@@ -132,22 +127,16 @@ class Effects:
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
-        senders: dict[int, list[tuple[int, int]]] = defaultdict(list)
-        for k, tile in enumerate(tiles):
-            out, sender = self._mesh.sender(place, tile)
-            senders[out].append((k, sender))
+        outs, senders = self._mesh.sender[place, tiles].T
         words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
-        for out, pairs in senders.items():
-            sent = self._sent.of(out, [sender for _, sender in pairs])
-            words[[k for k, _ in pairs]] = sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
+        for out in np.unique(outs).tolist():
+            sent = self._sent.of(out, senders[outs == out].tolist())
+            words[outs == out] = sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
         return words
 
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         places = self._decoder.ttu.places(op.write, self._access_bytes(MemoryName.WIDE)).part(first, end)
-        alike: dict[Any, list[int]] = defaultdict(list)
-        for tile in tiles:
-            alike[self._ring.taken(place, tile + 1, first, end)].append(tile)
-        for taken, same in alike.items():
+        for same, taken in self._ring.taken(place, tiles, first, end):
             rows = self._ring.rows(taken)
             for part in self._stacks.parts(same):
                 part.memories.wide.write(places, part.spread(rows))

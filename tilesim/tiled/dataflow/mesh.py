@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Sequence
+
+import numpy as np
 
 from tilesim.tiled.dataflow.cuts import BEGAN
 from tilesim.tiled.flat.tables import Numbers
@@ -11,30 +12,42 @@ from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut
 from tilesim.tiled.topology import Topology
 
+SIDES = [*Side]
+ACROSS = np.array([SIDES.index(OPPOSITE[side]) for side in SIDES])
+
 
 class Meshes:
     """The mesh's transfers so far."""
 
     def __init__(self, ops: Sequence[Instruction], topology: Topology) -> None:
-        self._ops, self._grid = ops, topology.grid
-        self._out: dict[tuple[int, Side], list[int]] = defaultdict(list)
-        self._in: dict[tuple[int, Side], list[int]] = defaultdict(list)
-        self._senders: dict[tuple[int, int], tuple[int, int]] = {}
+        self._out = np.array([SIDES.index(op.side) if isinstance(op, MeshOut) else -1 for op in ops])
+        self._in = np.array([SIDES.index(op.side) if isinstance(op, MeshIn) and op.fill is None else -1 for op in ops])
+        tiles = range(topology.tiles)
+        there = [[neighbour(topology.grid, tile, side) for side in SIDES] for tile in tiles]
+        self._beside = np.array([[-1 if tile is None else tile for tile in beside] for beside in there])
+        self._begun: Numbers = np.empty((0, 2), np.int64)
+        self.sender = np.full((len(ops), topology.tiles, 2), -1)
+        """By instruction and tile that take: the instruction and the tile that send."""
 
     def hear(self, events: Numbers) -> None:
         """What has begun in a section."""
-        for _, tile, place, _, _, _ in events[events[:, 4] == BEGAN].tolist():
-            op = self._ops[place]
-            if isinstance(op, MeshOut):
-                self._out[tile, op.side].append(place)
-            elif isinstance(op, MeshIn) and op.fill is None:
-                self._in[tile, op.side].append(place)
-        for (tile, side), taken in self._in.items():
-            sender = neighbour(self._grid, tile, side)
-            assert sender is not None
-            for place, out in zip(taken, self._out[sender, OPPOSITE[side]], strict=False):
-                self._senders[place, tile] = out, sender
+        self._begun = np.concatenate([self._begun, events[events[:, 4] == BEGAN][:, 1:3]])
+        tile, place = self._begun.T
+        out, taken = np.flatnonzero(self._out[place] >= 0), np.flatnonzero(self._in[place] >= 0)
+        side = self._in[place[taken]]
+        sent = self._ranked(tile[out] * len(SIDES) + self._out[place[out]])
+        met = self._ranked(self._beside[tile[taken], side] * len(SIDES) + ACROSS[side])
+        order = np.argsort(sent)
+        at = np.searchsorted(sent[order], met)
+        found = at < len(order)
+        found[found] = sent[order[at[found]]] == met[found]
+        senders = self._begun[out[order[at[found]]]]
+        self.sender[place[taken[found]], tile[taken[found]]] = senders[:, ::-1]
 
-    def sender(self, place: int, tile: int) -> tuple[int, int]:
-        """The instruction, and the tile, that sends what the one at ``place`` takes."""
-        return self._senders[place, tile]
+    def _ranked(self, links: Numbers) -> Numbers:
+        """A number for each transfer over a link, of which it is the k-th."""
+        order = np.argsort(links, kind="stable")
+        ordered = links[order]
+        ranks = np.empty(len(links), np.int64)
+        ranks[order] = np.arange(len(links)) - np.searchsorted(ordered, ordered)
+        return links * (len(self._begun) + 1) + ranks

@@ -7,14 +7,19 @@ tiles, the one that retired first is carried out for those tiles where it can.
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Sequence
+from operator import attrgetter
 from typing import TypeAlias
 
-from tilesim.tiled.dataflow.cuts import Need, Needs, Piece
-from tilesim.tiled.dataflow.meetings import Meetings
+import numpy as np
+from numpy.typing import NDArray
 
+from tilesim.tiled.dataflow.cuts import NOT_YET, Needs
+from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.flat.tables import Numbers
+
+Tiles: TypeAlias = NDArray[np.bool_]
 MOST_WAITING = 48
 """So many whole effects may wait for others before the first one no longer does."""
 
@@ -31,115 +36,131 @@ Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
 """Carries iterations of an instruction out: its place, tiles, from which to which."""
 
 
-@dataclass(eq=False)
 class Effect:
-    """A piece of an instruction, with the tiles where it is through, and when."""
+    """A piece of an instruction on the tiles where it is not yet carried out, and when it is through there."""
 
-    place: int
-    end: int
-    when: dict[int, int] = field(default_factory=dict)
-    mask: int = 0
-    behind: Effect | Need | None = None
-    """Who is known to be in the way."""
+    def __init__(self, place: int, end: int, when: Numbers) -> None:
+        self.place, self.end = place, end
+        self.when = when
+        """By tile; :data:`NOT_YET` where there is nothing to be carried out."""
+        self.needs: Numbers | None = None
+        self.behind: list[Effect] = []
+        """Those for whom it is in the way."""
+        self.look()
 
-    def add(self, tile: int, number: int) -> None:
-        self.when[tile] = number
-        self.mask |= 1 << tile
+    def look(self) -> None:
+        """See what is left."""
+        self.there: Tiles = self.when < NOT_YET
+        self.is_left = bool(self.there.any())
+        self.first = int(self.when.min())
+        self.last = int(self.when.max(where=self.there, initial=-1))
 
 
 class Order:
-    """Carries pieces out; ``needs`` says what a piece takes of what others send."""
+    """Carries pieces out; ``needs`` says what a piece takes of what others send, ``shape`` how many instructions there
+    are, on how many tiles.
+    """
 
-    def __init__(self, meetings: Meetings, needs: Needs, carry: Carry) -> None:
+    def __init__(self, meetings: Meetings, needs: Needs, carry: Carry, shape: tuple[int, int]) -> None:
         self._meetings, self._needs, self._carry = meetings, needs, carry
-        self._waiting: dict[tuple[int, int], Effect] = {}
-        self._whole: dict[tuple[int, int], Effect] = {}
-        self._done: dict[int, dict[int, int]] = {}
-        self._left: Counter[tuple[int, int]] = Counter()
+        self._begun: dict[Effect, None] = {}
+        self._whole: dict[Effect, None] = {}
+        self._done = np.zeros(shape, np.int64)
+        self._lacking: dict[int, list[Effect]] = defaultdict(list)
+        """Those who take what the instruction at a place has not yet sent."""
 
-    def follow(self, pieces: Sequence[Piece]) -> None:
-        """Carry out all pieces of a section."""
-        left = self._left = Counter((piece.place, piece.end) for piece in pieces)
-        for number, (place, tile, end) in enumerate((piece.place, piece.tile, piece.end) for piece in pieces):
-            key = place, end
-            effect = self._waiting.get(key)
-            if effect is None:
-                effect = self._waiting[key] = Effect(place, end)
-            effect.add(tile, number)
-            if len(effect.when) == left[key]:
-                self._whole[key] = effect
-                self._settle()
-                if len(self._whole) > MOST_WAITING:
-                    self._begin_somewhere()
-        while self._waiting:
-            if not self._begin_somewhere():
-                raise Refused(next(iter(self._waiting.values())).place)
+    def follow(self, pieces: Numbers) -> None:
+        """Carry out all pieces of a section, one a row."""
+        effects = _effects(pieces, self._done.shape[1])
+        later = sorted(effects, key=attrgetter("first"), reverse=True)
+        for effect in sorted(effects, key=attrgetter("last")):
+            while later and later[-1].first <= effect.last:
+                self._begun[later.pop()] = None
+            now = effect.last
+            self._whole[effect] = None
+            self._settle([effect])
+            if len(self._whole) > MOST_WAITING:
+                self._begin_somewhere(now)
+        while self._begun:
+            if not self._begin_somewhere(NOT_YET):
+                raise Refused(next(iter(self._begun)).place)
 
-    def _settle(self) -> None:
-        """Carry out what nobody is in the way of."""
-        moved = True
-        while moved:
-            moved = False
-            for effect in [*self._whole.values()]:
-                if not self._is_held(effect) and not self._held(effect):
-                    self._finish(effect, effect.mask)
-                    moved = True
+    def _settle(self, effects: Iterable[Effect]) -> None:
+        """Carry out those of some effects that nobody is in the way of, and then those for whom they were."""
+        left = [*effects]
+        while left:
+            effect = left.pop()
+            if effect in self._whole and effect.is_left and not self._is_held(effect):
+                left += self._finish(effect, effect.there)
 
-    def _begin_somewhere(self) -> bool:
+    def _begin_somewhere(self, now: int) -> bool:
         """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
-        for effect in sorted(self._waiting.values(), key=lambda effect: min(effect.when.values())):
-            if free := effect.mask & ~self._held(effect):
-                self._finish(effect, free)
-                self._settle()
+        for effect in sorted(self._begun, key=attrgetter("first")):
+            free = (effect.when <= now) & effect.there & ~self._held(effect)
+            if free.any():
+                self._settle(self._finish(effect, free))
                 return True
         return False
 
     def _is_held(self, effect: Effect) -> bool:
-        """Whether who is known to be in the way still is."""
-        behind = effect.behind
-        if isinstance(behind, Need):
-            return self._lacks(behind)
-        return behind is not None and bool(behind.mask & effect.mask)
+        """Whether somebody is in the way anywhere; who is remembers it."""
+        for other in self._before(effect):
+            if self._meetings.clash(other.place, effect.place):
+                other.behind.append(effect)
+                return True
+        lacking = self._lacks(effect)
+        if lacking.any():
+            assert effect.needs is not None
+            self._lacking[int(effect.needs[lacking.argmax(), 1])].append(effect)
+        return bool(lacking.any())
 
-    def _held(self, effect: Effect) -> int:
+    def _before(self, effect: Effect) -> list[Effect]:
+        """Those that have begun, and are through before it on some tile."""
+        begun = [*self._begun]
+        before = np.array([other.when for other in begun]) < np.where(effect.there, effect.when, -1)
+        return [begun[k] for k in np.flatnonzero(before.any(axis=1)).tolist()]
+
+    def _held(self, effect: Effect) -> Tiles:
         """The tiles where somebody is in the way."""
-        held, when = 0, effect.when
-        for other in self._waiting.values():
-            shared = other.mask & effect.mask & ~held
-            if shared and other is not effect and self._meetings.clash(other.place, effect.place):
-                for tile in _bits(shared):
-                    if other.when[tile] < when[tile]:
-                        held |= 1 << tile
-                        effect.behind = other
-        for tile in _bits(effect.mask & ~held):
-            for need in self._needs(Piece(effect.place, tile, effect.end)):
-                if self._lacks(need):
-                    held |= 1 << tile
-                    effect.behind = need
+        when = np.where(effect.there, effect.when, -1)
+        held = np.zeros(len(when), bool)
+        for other in self._before(effect):
+            if self._meetings.clash(other.place, effect.place):
+                held |= other.when < when
+        lacking = self._lacks(effect)
+        if lacking.any():
+            assert effect.needs is not None
+            held[effect.needs[lacking, 0]] = True
         return held
 
-    def _lacks(self, need: Need) -> bool:
-        return self._done.get(need.place, {}).get(need.tile, 0) < need.end
+    def _lacks(self, effect: Effect) -> Tiles:
+        """Which of the effect's needs are not met: tile, instruction, its tile, and up to which iteration."""
+        if effect.needs is None:
+            effect.needs = self._needs(effect.place, np.flatnonzero(effect.there), effect.end)
+        own, place, tile, end = effect.needs.T
+        lacks: Tiles = effect.there[own] & (self._done[place, tile] < end)
+        return lacks
 
-    def _finish(self, effect: Effect, mask: int) -> None:
-        done = self._done.setdefault(effect.place, {})
-        tiles = [*_bits(mask)]
-        for first in sorted({done.get(tile, 0) for tile in tiles}):
+    def _finish(self, effect: Effect, free: Tiles) -> list[Effect]:
+        """Carry an effect out on some tiles; for whom it was in the way."""
+        done = self._done[effect.place]
+        for first in np.unique(done[free]).tolist():
             if first < effect.end:
-                self._carry(effect.place, [tile for tile in tiles if done.get(tile, 0) == first], first, effect.end)
-        done.update((tile, max(effect.end, done.get(tile, 0))) for tile in tiles)
-        effect.mask &= ~mask
-        effect.behind = None
-        for tile in tiles:
-            del effect.when[tile]
-        self._left[effect.place, effect.end] -= len(tiles)
-        if not effect.mask:
-            self._whole.pop((effect.place, effect.end), None)
-            del self._waiting[effect.place, effect.end]
+                tiles = np.flatnonzero(free & (done == first)).tolist()
+                self._carry(effect.place, tiles, first, effect.end)
+        done[free] = np.maximum(done[free], effect.end)
+        effect.when = np.where(free, NOT_YET, effect.when)
+        effect.look()
+        if not effect.is_left:
+            self._whole.pop(effect, None)
+            del self._begun[effect]
+        released, effect.behind = effect.behind, []
+        return released + self._lacking.pop(effect.place, [])
 
 
-def _bits(mask: int) -> Iterator[int]:
-    while mask:
-        lowest = mask & -mask
-        yield lowest.bit_length() - 1
-        mask ^= lowest
+def _effects(pieces: Numbers, tiles: int) -> list[Effect]:
+    """What happens to all tiles of an instruction; ``when`` are places among the pieces."""
+    ends, which = np.unique(pieces[:, [0, 2]], axis=0, return_inverse=True)
+    when = np.full((len(ends), tiles), NOT_YET)
+    when[which.reshape(-1), pieces[:, 1]] = np.arange(len(pieces))
+    return [Effect(place, end, own) for (place, end), own in zip(ends.tolist(), when, strict=True)]

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
+from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
@@ -32,26 +34,63 @@ class RingRows:
     ) -> None:
         self._ops, self._topology, self._data, self._host, self._sent = ops, topology, data, host, sent
         self._row_bytes = topology.wide_memory.row_bytes
-        self._transfers: list[tuple[int, int, int]] = [
-            (op, moved, sender) for op, moved, _, _, _, sender, _ in transfers.tolist()
-        ]
-        self._taken: dict[tuple[int, int], list[Taken]] = {}
+        self._transfers = transfers[:, [0, 1, 5]]
+        produced = np.array([isinstance(op, RingProduce) for op in ops], bool)
+        self._of_tiles = produced[transfers[:, 0]]
+        self._log: Numbers = np.empty((0, 6), np.int64)
+        """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
-        for node, op, first, transfer, row, count in _merged(deliveries).tolist():
-            self._taken.setdefault((op, node), []).append(Taken(first, transfer, row, count))
+        self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
 
-    def taken(self, place: int, node: int, first: int = 0, end: int = 1 << 62) -> tuple[Taken, ...]:
-        """What the instruction takes at a stop as its rows from ``first`` up to ``end``."""
-        return tuple(_within(self._taken.get((place, node), ()), first, end))
+    def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
+        """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
+        log = self._within(place, first, end)
+        log = log[self._among(log[:, 0] - 1, tiles)]
+        if len(log) == len(tiles) and (log[:, 1:] == log[0, 1:]).all():
+            return [([*tiles], [Taken(*log[0, 1:].tolist())])]
+        rows: dict[int, tuple[Taken, ...]] = {}
+        for node, *row in log.tolist():
+            rows[node - 1] = (*rows.get(node - 1, ()), Taken(*row))
+        alike: dict[tuple[Taken, ...], list[int]] = {}
+        for tile in tiles:
+            alike.setdefault(rows[tile], []).append(tile)
+        return [(same, [*taken]) for taken, same in alike.items()]
 
-    def sender(self, transfer: int) -> tuple[int, int] | None:
-        """The instruction and the tile whose memory it comes from, if it comes from one."""
-        op, _, tile = self._transfers[transfer]
-        return (op, tile) if isinstance(self._ops[op], RingProduce) else None
+    def senders(self, place: int, tiles: Numbers, end: int) -> Numbers:
+        """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
+        instruction, its tile, and up to which of its rows.
+        """
+        node, _, transfer, row, count = self._within(place, 0, end).T
+        theirs = self._of_tiles[transfer]
+        if not theirs.any():
+            return NO_NEEDS
+        theirs &= self._among(node - 1, tiles)
+        op, _, tile = self._transfers[transfer[theirs]].T
+        return np.stack([node[theirs] - 1, op, tile, (row + count)[theirs]], axis=1)
+
+    def _among(self, these: Numbers, tiles: Sequence[int] | Numbers) -> NDArray[np.bool_]:
+        there = np.zeros(self._topology.tiles + 2, bool)
+        there[tiles] = True
+        return there[these]
+
+    def at(self, place: int, node: int) -> Bytes:
+        """All that an instruction takes at a stop."""
+        log = self._within(place, 0, 1 << 62)
+        return self.rows([Taken(*row) for row in log[log[:, 0] == node, 1:].tolist()])
+
+    def _within(self, place: int, first: int, end: int) -> Numbers:
+        """Of what was taken for an instruction as its rows from ``first`` up to ``end``: node, its first row, transfer,
+        the first row of that, and how many.
+        """
+        low, high = np.searchsorted(self._log[:, 0], [place, place + 1])
+        node, own, transfer, row, count = self._log[low:high, 1:].T
+        start, stop = np.maximum(own, first), np.minimum(own + count, end)
+        rows: Numbers = np.stack([node, start, transfer, row + start - own, stop - start], axis=1)
+        return rows[start < stop]
 
     def rows(self, taken: Sequence[Taken]) -> Bytes:
         """All of them, one after the other."""
@@ -59,10 +98,10 @@ class RingRows:
 
     def at_sink(self, place: int) -> Bytes:
         """What reaches the ring's sink for an instruction."""
-        return self.rows(self.taken(place, self._topology.tiles + 2))
+        return self.at(place, self._topology.tiles + 2)
 
     def _rows(self, transfer: int, first: int, end: int) -> Bytes:
-        place, moved, tile = self._transfers[transfer]
+        place, moved, tile = self._transfers[transfer].tolist()
         op = self._ops[place]
         if isinstance(op, RingProduce):
             sent: Bytes = self._sent.of(place, [tile])[0]
@@ -87,15 +126,15 @@ class RingRows:
 
     def _reply(self, place: int, op: Classify) -> Bytes:
         if place not in self._replies:
-            reply = classified(op, self.rows(self.taken(place, self._topology.tiles + 1)))
+            reply = classified(op, self.at(place, self._topology.tiles + 1))
             self._replies[place] = reply.reshape(len(reply), -1, self._row_bytes)
         return self._replies[place]
 
 
-def _merged(deliveries: Numbers) -> Numbers:
-    """Rows that follow one another, as one."""
-    log = deliveries[np.lexsort((deliveries[:, 2], deliveries[:, 0], deliveries[:, 1]))]
-    node, op, first, transfer, row, count = log.T
+def _merged(log: Numbers) -> Numbers:
+    """In the order of instructions, nodes and rows; rows that follow one another, as one."""
+    log = log[np.lexsort((log[:, 2], log[:, 1], log[:, 0]))]
+    op, node, first, transfer, row, count = log.T
     begins = np.ones(len(log), bool)
     same = (node[1:] == node[:-1]) & (op[1:] == op[:-1]) & (transfer[1:] == transfer[:-1])
     begins[1:] = ~(same & (first[1:] == (first + count)[:-1]) & (row[1:] == (row + count)[:-1]))
@@ -104,13 +143,6 @@ def _merged(deliveries: Numbers) -> Numbers:
     if len(starts):
         merged[:, 5] = np.add.reduceat(count, starts)
     return merged
-
-
-def _within(taken: Sequence[Taken], first: int, end: int) -> Iterator[Taken]:
-    for each in taken:
-        low, high = max(each.first, first), min(each.first + each.rows, end)
-        if low < high:
-            yield Taken(low, each.transfer, each.row + low - each.first, high - low)
 
 
 def _places_of_host(ops: Sequence[Instruction]) -> Iterator[tuple[int, int]]:

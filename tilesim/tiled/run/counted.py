@@ -6,10 +6,12 @@ program. Each unit has it for one of the instructions of every layer.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from tilesim.arithmetic import classify
 from tilesim.machines.statistics import Bus
@@ -105,8 +107,11 @@ class _Counter:
         for op in program.run:
             self._labels.setdefault(op.layer, op.label)
         self._acts: dict[tuple[str, int, int], Counter[Action]] = {}
-        self._moves: Counter[tuple[str, int]] = Counter()
-        self._carried: Counter[tuple[int, int]] = Counter()
+        layers, nodes, stops = len(program.layers) + 1, self._topology.ring_links, self._topology.instruction_bus_stops
+        self._moves: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
+        self._ring = np.zeros((nodes, layers), np.int64)
+        self._carried = np.zeros((stops + 1, layers), np.int64)
+        """By how many stops an instruction passes; those of no layer, as everywhere here, are the last ones."""
 
     def count(self) -> None:
         announced = 0
@@ -117,15 +122,17 @@ class _Counter:
                 self._move("controller", op.layer, size_bytes)
                 self._carried[header_of(op, self._topology.tiles).bit_length(), op.layer] += size_bytes
             self._count(op)
-        for (stops, layer), size_bytes in self._carried.items():
-            for stop in range(stops):
-                self._move(f"instruction_bus.stop{stop}", layer, size_bytes)
+        passed = self._carried[::-1].cumsum(axis=0)[-2::-1]
+        self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
+        self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._book()
 
     def _book(self) -> None:
-        for (track, layer), moved_bytes in self._moves.items():
-            if moved_bytes:
-                self._units[f"chip.{track}"].moved[self._labels[layer]] = moved_bytes
+        labels = [self._labels.get(layer, "") for layer in (*range(len(self._program.layers)), -1)]
+        for track, moved in self._moves.items():
+            shown = np.flatnonzero(moved)
+            named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
+            self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
         for (name, tiles, layer), actions in self._acts.items():
             for track in [f"tile{tile}.{name}" for tile in bits(tiles)] if tiles else [name]:
                 unit = self._units[f"chip.{track}"]
@@ -181,12 +188,13 @@ class _Counter:
     def _pass(self, sender: int, to: int, layer: int, size_bytes: int) -> None:
         """Bytes go over the ring's links up to the last of the nodes that they are for."""
         nodes = self._topology.tiles + 3
-        reach = max((node + 1 - sender) % nodes for node in bits(to))
-        for place in range(reach):
-            self._move(f"ring.link{(sender + place) % nodes}", layer, size_bytes)
+        before = to & (1 << max(sender - 1, 0)) - 1  # those that it reaches beyond the last node
+        reach = (before or to).bit_length() + nodes * (before > 0)
+        self._ring[sender : min(reach, nodes), layer] += size_bytes
+        self._ring[: max(0, reach - nodes), layer] += size_bytes
 
     def _move(self, track: str, layer: int, size_bytes: int) -> None:
-        self._moves[track, layer] += size_bytes
+        self._moves[track][layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
         self._acts.setdefault((name, getattr(op, "tiles", 0), op.layer), Counter()).update(actions)

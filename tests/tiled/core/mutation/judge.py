@@ -1,10 +1,11 @@
-"""Whether a mutant of the core is caught by comparing runs with those of SimPy."""
+"""Whether a mutant of the core is caught: runs differ from those of SimPy, or sanitizers find something."""
 
 import os
 import shutil
 import subprocess
 import sys
 import tempfile
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from tests.tiled.core.mutation.sites import Mutant
@@ -12,8 +13,17 @@ from tests.tiled.core.mutation.trial import DIFFERS, NOT_COMPILED, SAME
 from tilesim.tiled.core.build import SOURCES
 
 ROOT = Path(__file__).resolve().parents[4]
-LONGEST_SECONDS = 30
+LONGEST_SECONDS = 60
 SURVIVED, NO_C = "survived", "does not compile"
+SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
+
+
+def sanitizing() -> dict[str, str]:
+    """The environment of a Python that loads a library with sanitizers in it."""
+    asan = subprocess.run(
+        ["/usr/bin/env", "cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
+    )
+    return {"LD_PRELOAD": asan.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
 
 
 def verdict(mutant: Mutant | None, expected: Path) -> str:
@@ -23,13 +33,19 @@ def verdict(mutant: Mutant | None, expected: Path) -> str:
         shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
         if mutant:
             mutant.written(sources)
-        command = [sys.executable, "-m", "tests.tiled.core.mutation.trial", sources, f"{place}/core.so", expected]
-        env = {**os.environ, "PYTHONPATH": str(ROOT)}
-        try:
-            done = subprocess.run(
-                command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
-            )
-        except subprocess.TimeoutExpired:
-            return "does not end"
+        said = _tried(sources, expected, (), {})
+        return _tried(sources, expected, SANITIZERS, sanitizing()) if said == SURVIVED else said
+
+
+def _tried(sources: Path, expected: Path, flags: Sequence[str], variables: Mapping[str, str]) -> str:
+    library = sources / "core.so"
+    command = [sys.executable, "-m", "tests.tiled.core.mutation.trial", sources, library, expected, *flags]
+    env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
+        )
+    except subprocess.TimeoutExpired:
+        return "does not end"
     said = {SAME: SURVIVED, NOT_COMPILED: NO_C, DIFFERS: done.stdout.strip()}
-    return said.get(done.returncode) or f"crashes: {done.returncode} {done.stderr.strip()[-80:]}"
+    return said.get(done.returncode) or f"crashes: {done.returncode} {done.stderr.strip()[:300]}"

@@ -1,12 +1,13 @@
 """Tries a core on all programs, in a process of its own: it may crash, or never end.
 
-Usage: trial.py SOURCES LIBRARY EXPECTED. Makes the library; the status is 0 if nothing differs from SimPy's runs, 3 if
-something does, which is printed, and 4 if it does not compile.
+Usage: trial.py SOURCES LIBRARY EXPECTED [FLAG...]. Makes the library, with those flags for the compiler besides. The
+status is 0 if nothing differs from SimPy's runs, 3 if something does, which is printed, and 4 if it does not compile.
 """
 
 import pickle
 import resource
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -56,11 +57,12 @@ class Tried:
         return "" if run.json() == expected.document else "run.json"
 
 
-def main(sources: Path, library: Path, path: Path) -> int:
-    resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+def main(sources: Path, library: Path, path: Path, flags: Sequence[str]) -> int:
+    if not flags:  # sanitizers reserve all addresses
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
     build.SOURCES = sources
     try:
-        build.build(library, "-O1")
+        build.build(library, "-O1", *flags)
     except NoCompiler:
         return NOT_COMPILED
     timing.LATEST = LATEST
@@ -74,4 +76,4 @@ def main(sources: Path, library: Path, path: Path) -> int:
 
 
 if __name__ == "__main__":
-    sys.exit(main(*map(Path, sys.argv[1:])))
+    sys.exit(main(*map(Path, sys.argv[1:4]), sys.argv[4:]))
