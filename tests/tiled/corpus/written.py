@@ -10,15 +10,15 @@ OUTPUT = (
     "blocks=[origin:0,0,0 extent:1,1,2048 pixel_bytes:2048 rows:8]"
 )
 FORWARDS = """
-take: ring_consume tiles=2 write=[r:2 @0x8000+r*256]
-more: ring_consume tiles=2 write=[r:5 @0x9000+r*256]
-last: ring_consume tiles=2 write=[r:1 @0xa000]
-send: ring_produce tiles=1 read=[r:21 @0x0+r*256] to=8
+take: ring_consume tiles=1 write=[r:2 @0x8000+r*256]
+more: ring_consume tiles=1 write=[r:5 @0x9000+r*256]
+last: ring_consume tiles=1 write=[r:1 @0xa000]
+send: ring_produce tiles=2 read=[r:21 @0x0+r*256] to=8
 one: outfeed output=0 rows=8
 two: outfeed output=1 rows=8
-busy: infeed source=data rows=2 to=2
-again: infeed source=ring rows=5 to=2
-then: infeed source=data rows=1 to=2
+busy: infeed source=data rows=2 to=1
+again: infeed source=ring rows=5 to=1
+then: infeed source=data rows=1 to=1
 """
 
 

@@ -25,7 +25,7 @@ from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.run.simulate import run_sections, simulate
 from tilesim.tiled.units.chip import Chip
 
-NUMBERS = (*range(300), 1285, 1926, 2040)
+NUMBERS = (*range(200), 1285, 1926, 2040)
 """Of random programs; in the last three result groups of a tensorop have unlike writes."""
 COMPILED: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("pocket", "pocket-2x1", {}),

@@ -13,7 +13,7 @@ from tests.tiled.core.mutation.trial import DIFFERS, NOT_COMPILED, SAME
 from tilesim.tiled.core.build import SOURCES
 
 ROOT = Path(__file__).resolve().parents[4]
-LONGEST_SECONDS = 60
+LONGEST_SECONDS = 30
 SURVIVED, NO_C = "survived", "does not compile"
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -38,13 +38,11 @@ def verdict(mutant: Mutant | None, expected: Path) -> str:
 
 
 def _tried(sources: Path, expected: Path, flags: Sequence[str], variables: Mapping[str, str]) -> str:
-    library = sources / "core.so"
+    library, seconds = sources / "core.so", LONGEST_SECONDS * (3 if flags else 1)
     command = [sys.executable, "-m", "tests.tiled.core.mutation.trial", sources, library, expected, *flags]
     env = {**os.environ, "PYTHONPATH": str(ROOT), **variables}
     try:
-        done = subprocess.run(
-            command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=LONGEST_SECONDS
-        )
+        done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=seconds)
     except subprocess.TimeoutExpired:
         return "does not end"
     said = {SAME: SURVIVED, NOT_COMPILED: NO_C, DIFFERS: done.stdout.strip()}
