@@ -14,6 +14,8 @@ from tilesim.tiled.core.build import SOURCES
 
 ROOT = Path(__file__).resolve().parents[4]
 LONGEST_SECONDS = 30
+FOUND = 99
+"""The status with which a process ends in which sanitizers find something."""
 SURVIVED, NO_C = "survived", "does not compile"
 SANITIZERS = ("-g", "-fsanitize=address,undefined", "-fno-sanitize-recover=all")
 
@@ -23,7 +25,7 @@ def sanitizing() -> dict[str, str]:
     asan = subprocess.run(
         ["/usr/bin/env", "cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )
-    return {"LD_PRELOAD": asan.stdout.strip(), "ASAN_OPTIONS": "detect_leaks=0"}
+    return {"LD_PRELOAD": asan.stdout.strip(), "ASAN_OPTIONS": f"detect_leaks=0:exitcode={FOUND}"}
 
 
 def verdict(mutant: Mutant | None, expected: Path) -> str:
@@ -45,5 +47,7 @@ def _tried(sources: Path, expected: Path, flags: Sequence[str], variables: Mappi
         done = subprocess.run(command, cwd=ROOT, env=env, capture_output=True, text=True, check=False, timeout=seconds)
     except subprocess.TimeoutExpired:
         return "does not end"
-    said = {SAME: SURVIVED, NOT_COMPILED: NO_C, DIFFERS: done.stdout.strip()}
-    return said.get(done.returncode) or f"crashes: {done.returncode} {done.stderr.strip()[:300]}"
+    if done.returncode == FOUND or done.returncode < 0:
+        return f"crashes: {done.returncode} {done.stderr.strip()[:200]}"
+    assert done.returncode in (SAME, NOT_COMPILED, DIFFERS), done.stderr
+    return {SAME: SURVIVED, NOT_COMPILED: NO_C}.get(done.returncode, done.stdout.strip())
