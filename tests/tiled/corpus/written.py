@@ -10,13 +10,13 @@ OUTPUT = (
     "blocks=[origin:0,0,0 extent:1,1,2048 pixel_bytes:2048 rows:8]"
 )
 FORWARDS = """
-take: ring_consume tiles=1 write=[r:2 @0x8000+r*256]
+take: ring_consume tiles=1 write=[r:9 @0x8000+r*256]
 more: ring_consume tiles=1 write=[r:5 @0x9000+r*256]
-last: ring_consume tiles=1 write=[r:1 @0xa000]
 send: ring_produce tiles=2 read=[r:21 @0x0+r*256] to=8
+last: ring_consume tiles=1 write=[r:1 @0xa000]
 one: outfeed output=0 rows=8
 two: outfeed output=1 rows=8
-busy: infeed source=data rows=2 to=1
+busy: infeed source=data rows=9 to=1
 again: infeed source=ring rows=5 to=1
 then: infeed source=data rows=1 to=1
 """
