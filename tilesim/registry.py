@@ -6,6 +6,8 @@ One from outside is an entry more: of the packages that are installed, those tha
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import suppress
 from functools import cache
 from importlib.metadata import entry_points
 from pathlib import Path
@@ -31,6 +33,14 @@ for _entry in entry_points(group="tilesim.machines"):
 def machine_named(name: str) -> AnyMachine:
     """The machine of that name, one of :data:`MACHINES`."""
     return _made(MACHINES[name])
+
+
+def engines() -> Iterator[str]:
+    """How the engines stand that are there for speed, a line each; of machines that can be imported."""
+    for name in MACHINES:
+        with suppress(InputError):
+            for engine, standing in machine_named(name).engines().items():
+                yield f"{engine} engine of {name} chips: {standing}"
 
 
 def machine_of(topology: Topology) -> AnyMachine:

@@ -121,14 +121,24 @@ app = typer.Typer(
 
 def _show_version(wanted: bool) -> None:
     if wanted:
+        from tilesim.registry import engines
+
         tell(f"tilesim {_version()}")
+        for line in engines():
+            tell(line)
         raise typer.Exit
 
 
 @app.callback()
 def options(
     _version: Annotated[
-        bool, typer.Option("--version", callback=_show_version, is_eager=True, help="Print the version and exit.")
+        bool,
+        typer.Option(
+            "--version",
+            callback=_show_version,
+            is_eager=True,
+            help="Print the version and which engines are there, and exit.",
+        ),
     ] = False,
 ) -> None:
     """Simulates tiled neural-network accelerators that run real int8 models bit for bit."""

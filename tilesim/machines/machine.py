@@ -86,6 +86,10 @@ class Machine(ABC, Generic[T, P]):
     def faults(self, program: P) -> Sequence[str]:
         """What keeps a program from running on its chip, whatever its inputs."""
 
+    def engines(self) -> Mapping[str, str]:
+        """How each engine stands that can run programs beside the one that defines what a run is, by name."""
+        return {}
+
     def summary(self, topology: T) -> Mapping[str, str]:
         """What the list of chips says of one, by the titles of its columns."""
         return {"clock": format_hertz(topology.clock_hz)}

@@ -20,6 +20,7 @@ from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.peak_bytes import peak_bytes
+from tilesim.tiled.run import core
 from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
@@ -103,6 +104,9 @@ class Tiled(
 
     def faults(self, program: Program) -> list[str]:
         return program.once(faults)
+
+    def engines(self) -> dict[str, str]:
+        return {"compiled": core.standing()}
 
     def summary(self, topology: Topology) -> dict[str, str]:
         return {

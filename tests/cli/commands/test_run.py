@@ -141,6 +141,17 @@ def test_the_version(tilesim: Any) -> None:
     assert (result.exit_code, result.stdout.split()[0], result.stderr) == (0, "tilesim", "")
 
 
+@pytest.mark.parametrize(
+    ("compiler", "said"), [("none", "not there: TILESIM_CC is none"), ("nobody", "not there: TILESIM_CC must be")]
+)
+def test_the_version_says_which_engines_are_there(
+    tilesim: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: str, said: str
+) -> None:
+    monkeypatch.setenv("TILESIM_CC", compiler)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    assert f"\ncompiled engine of tiled chips: {said}" in tilesim("--version").stdout
+
+
 def test_the_demo_reads_digits(tilesim: Any) -> None:
     result = tilesim("demo")
     assert result.exit_code == 0

@@ -6,7 +6,7 @@ import pytest
 
 from tests.cli.conftest import Tilesim
 from tests.tiled.dataflow.agreement import COMPILED
-from tilesim.tiled.core.build import NoCompiler
+from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.run import engine as engine_module
 
 

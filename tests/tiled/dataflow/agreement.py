@@ -12,7 +12,8 @@ from numpy.typing import NDArray
 from tilesim.machines.host import random_inputs
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
-from tilesim.tiled.core.build import NoCompiler, library
+from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.simulate import simulate
 

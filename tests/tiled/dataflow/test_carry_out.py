@@ -10,15 +10,20 @@ import pytest
 from numpy.typing import NDArray
 
 import tilesim
+from tests.tiled.corpus.gates import with_gates
+from tests.tiled.corpus.links import with_narrow_links
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
+from tests.tiled.corpus.written import behind_a_full_outfeed
 from tests.tiled.dataflow.agreement import COMPILED, inputs_for, must_agree
 from tilesim.errors import ProgramError, RunError
 from tilesim.machines.frame import named
-from tilesim.tiled.core.timing import Numbers, Timing, timed
+from tilesim.tiled.core.timing import timed
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import (
     Instruction,
@@ -87,12 +92,16 @@ def test_models_are_the_same_on_both_engines(models: Path, model: str, chip: str
     must_agree(compiled(models / model / "model.tflite", chip))
 
 
+def test_an_infeed_waits_for_two_buffers() -> None:
+    must_agree(behind_a_full_outfeed())
+
+
 def tally(numbers: range) -> Counter[str]:
-    """How many programs of the corpus are the same, each as it is and with records."""
+    """How many programs of the corpus are the same, each as it is and changed."""
     found: Counter[str] = Counter()
     for number in numbers:
         bare = random_program(number)
-        for program in (bare, with_records(bare, number)):
+        for program in (bare, with_gates(bare, number), with_narrow_links(bare, number), with_records(bare, number)):
             if uncovered(program):
                 continue
             try:

@@ -20,4 +20,4 @@ def test_the_header_numbers_kinds_engines_and_flags() -> None:
     assert [constants[kind.upper()] for kind in KINDS] == [str(k) for k in range(len(KINDS))]
     assert [constants[engine.upper()] for engine in Engine] == [str(k) for k in range(len(Engine))]
     assert constants["FLAG_ORDINAL"] == str([*Flag].index(Flag.RING_PRODUCER_A))
-    assert constants["CAUSES"] == f"(KINDS + {len(Flag)})"
+    assert constants["FLAGS"] == str(len(Flag))

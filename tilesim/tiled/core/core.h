@@ -13,7 +13,6 @@ typedef uint64_t u64;
 #include "columns.h"
 
 #define NEVER ((i64)1 << 62)
-#define FLAGS 16
 #define MESH_BITS ((1 << RING_CONSUMER_B) - (1 << MESH_IN_NORTH))
 #define FILL_WORDS 2
 #define FEW_RUNS 16

@@ -3,80 +3,42 @@
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     ACCOUNTS_A_TILE,
     CHIP,
-    EVENTS,
     KINDS,
     LOG_COLUMNS,
     OUTCOMES,
     READOUTS,
     TRANSFER_COLUMNS,
 )
-from tilesim.tiled.flat.tables import Tables, tables_of
+from tilesim.tiled.flat.missing import NoCompiler
+from tilesim.tiled.flat.readout import SectionLog, Timing
+from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
 from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
-Numbers = NDArray[np.int64]
 LATEST = 1 << 40
 """The last cycle to which a run may come."""
 
 
-@dataclass(frozen=True)
-class SectionLog:
-    """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
-    load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
-    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
-    """
-
-    events: Numbers
-    deliveries: Numbers
-
-
-@dataclass(frozen=True)
-class Timing:
-    """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
-    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, which began at ``start``;
-    ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are
-    moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
-    tile's tensorops for each layer (none before the first) by cause, and ``waits`` those between them: tile,
-    instruction, cause, from when to when.
-    """
-
-    outcome: str
-    cycles: int = 0
-    load_cycles: int = 0
-    start: int = 0
-    units: Mapping[str, Mapping[str, int]] | None = None
-    load: SectionLog | None = None
-    run: SectionLog | None = None
-    transfers: Numbers | None = None
-    spent: Numbers | None = None
-    waits: Numbers | None = None
-
-    @property
-    def events(self) -> Numbers | None:
-        """The run's beginnings and retirements: cycle, tile, instruction, engine, whether it is over."""
-        if self.run is None:
-            return None
-        events = self.run.events[self.run.events[:, 4] < EVENTS.index("rose"), :5].copy()
-        events[:, 0] -= self.start
-        return events
-
-
 def timed(program: Program, path: Path | None = None, tables: Tables | None = None) -> Timing:
-    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own."""
-    core, tables = _loaded(library() if path is None else path), tables or tables_of(program)
+    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own.
+
+    Raises:
+        NoCompiler: there is no core.
+        TableFault: the tables can be those of no program.
+    """
+    core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
+    assert len(tables.ops) == len(program.load) + len(program.run)
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays))
     try:
@@ -150,8 +112,16 @@ def _tracks(topology: Topology) -> list[str]:
 
 
 @lru_cache(maxsize=4)
-def _loaded(path: Path) -> ctypes.CDLL:
-    core = ctypes.CDLL(str(path))
+def loaded(path: Path) -> ctypes.CDLL:
+    """The core of that library.
+
+    Raises:
+        NoCompiler: it is for another system.
+    """
+    try:
+        core = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise NoCompiler(f"the core can't be loaded: {error}") from None
     number, place = ctypes.c_int64, ctypes.c_void_p
     core.core_new.argtypes, core.core_new.restype = [place] * 4, place
     core.core_run.argtypes, core.core_run.restype = [place, number, number, number, number, number, place], number

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
-from tilesim.tiled.core.timing import Timing
 from tilesim.tiled.dataflow.cuts import in_order, pieces
 from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.meetings import Meetings
@@ -14,6 +13,7 @@ from tilesim.tiled.dataflow.order import Order
 from tilesim.tiled.dataflow.ring import RingRows, stacked
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Stacks
+from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.isa.model.instructions import Outfeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder

@@ -19,9 +19,9 @@ from typing import NamedTuple, TypeAlias
 
 import numpy as np
 
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.flat.columns import EVENTS
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Engine
 
 BEGAN, RETIRED, ROSE = range(len(EVENTS))

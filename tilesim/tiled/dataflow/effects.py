@@ -7,12 +7,12 @@ from collections.abc import Callable, Iterator, Sequence
 import numpy as np
 
 from tilesim.sim.core.memory import Bytes, Memory, Places
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Part, Stacks
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import MemoryName, Traversal
 from tilesim.tiled.isa.model.instructions import (
     Copy,

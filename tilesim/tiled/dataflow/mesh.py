@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.cuts import BEGAN
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
 from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut
 from tilesim.tiled.topology import Topology

@@ -15,9 +15,9 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.cuts import NOT_YET, Needs
 from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.flat.tables import Numbers
 
 Tiles: TypeAlias = NDArray[np.bool_]
 MOST_WAITING = 48

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
-from tilesim.tiled.core.timing import Numbers
 from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.sent import Sent
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classifier import classified

@@ -1,29 +1,15 @@
-"""The columns of a program's tables, and the numbers that stand in them: one description for Python and for C."""
+"""The columns of a program's tables, and what may stand in them: one description for Python, for C and for checks."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
 
-COLUMNS = (
-    "kind", "engine", "words", "header", "last_stop", "layer", "waits", "wait_count", "gates", "gate_count", "rises",
-    "rise_count", "rise_period", "flag", "rounds", "runs", "has_weights", "writes_wide", "reads_a_row",
-    "writes_a_row", "fill", "words_an_access", "parts_an_access", "beats_an_access", "reads_wide", "to",
-    "destinations", "source", "transfers", "turn", "output", "classify_cycles", "reply_rows", "idle", "reset",
-    "increment", "count",
-)  # fmt: skip
-"""What the core knows of an instruction. ``header`` and ``to`` are places among the bitmaps; ``waits`` (a flag and a
-count), ``gates`` (an iteration, a flag and a count), ``rises`` (iterations) and ``runs`` (of result groups: the end,
-extra reads, issues, writes, and how far back a hazard lies) are places in the pool.
-"""
-CHIP = (
-    "tiles", "columns", "bitmap_words", "layers", "accounts", "buffer_depth", "bus_hop_cycles", "ring_hop_cycles",
-    "ring_parts", "mesh_hop_cycles", "mesh_room_beats", "mesh_to_wide", "output_fifo_groups", "wide_ports",
-    "fill_cycles", "strict_compare", "host_row_cycles", "host_latency_cycles", "host_queue_rows", "host_rows",
-    "data_row_cycles", "outputs", "transfers",
-)  # fmt: skip
-"""What it knows of the chip."""
+NEVER = 1 << 62
+MOST = 1 << 40
+"""Below this are the cycles of a run, and all counts."""
 KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work")
 """Kinds of cycles, in the order of an account's numbers."""
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
@@ -35,9 +21,135 @@ EVENTS = ("began", "retired", "rose")
 UNITS = ("infeed", "outfeed", "classifier")
 LOG_COLUMNS = 6
 TRANSFER_COLUMNS = 7
-RUN_COLUMNS = 5
 ACCOUNTS_A_TILE = len(Engine) + 1 + 4
 """Its engines, its MAC array, its links."""
+KNOWN = tuple(engine for engine in Engine if engine != Engine.RING_CONSUMER_B)
+"""The engines that the core has; the last one is left out, of chips with two consumer queues."""
+
+
+class Number(NamedTuple):
+    """From ``least`` to below ``below``, a number or a column of the chip or the same row, and so many ``more``."""
+
+    least: int = 0
+    below: int | str = MOST
+    more: int = 0
+
+
+class Bitmap(NamedTuple):
+    """The place of a bitmap, whose bits lie below ``below``: a column of the chip, and so many more."""
+
+    below: str
+    more: int = 0
+
+
+class Rows(NamedTuple):
+    """Where a list begins in the pool, of as many rows as the column ``length`` says, each with these ``fields``.
+
+    ``step``: by how much the first field rises at least from row to row (None: it may also fall); ``last``: the column
+    that has its last value.
+    """
+
+    length: str
+    fields: Mapping[str, Number]
+    step: int | None = None
+    last: str = ""
+
+
+class Column(NamedTuple):
+    """What stands in a column, in rows of these engines or other kinds of instructions; in other rows it means
+    nothing.
+    """
+
+    holds: Number | Bitmap | Rows
+    of: Sequence[str]
+
+
+FLAG = Number(below=len(Flag))
+ONE_OR_NOT = Number(below=2)
+AT_LEAST_ONE = Number(1)
+TENSOR, COPIES = (Engine.TENSOR,), (Engine.NARROW_TO_WIDE, Engine.WIDE_TO_NARROW)
+MESH_IN, MESH_OUT = (tuple(engine for engine in KNOWN if engine.startswith(name)) for name in ("mesh_in", "mesh_out"))
+ALL, OVER_BUS = (*KNOWN, *OPS[1:]), (*KNOWN, "fence", "record", "classify")
+SENDERS = (Engine.RING_PRODUCER, "infeed", "classify")
+RUN = {
+    "end": AT_LEAST_ONE,
+    "extra": Number(),
+    "issues": AT_LEAST_ONE,
+    "writes": AT_LEAST_ONE,
+    "apart": Number(0, NEVER + 1),
+}
+"""Result groups that are alike: up to which, extra reads, issues and writes of each, how far back a hazard lies."""
+WAIT = {"flag": FLAG, "expected": Number(-MOST)}
+GATE = {"iteration": Number(0, "rounds"), **WAIT}
+
+OF_OPS = {
+    "kind": Column(Number(below=len(OPS)), ALL),
+    "engine": Column(Number(below=len(KNOWN)), KNOWN),
+    "words": Column(Number(), OVER_BUS),
+    "header": Column(Bitmap("tiles", 1), OVER_BUS),
+    "last_stop": Column(Number(-1), OVER_BUS),
+    "layer": Column(Number(below="layers"), ALL),
+    "waits": Column(Rows("wait_count", WAIT), KNOWN),
+    "wait_count": Column(Number(), KNOWN),
+    "gates": Column(Rows("gate_count", GATE, step=0), KNOWN),
+    "gate_count": Column(Number(), KNOWN),
+    "rises": Column(Rows("rise_count", {"iteration": Number(1, "rounds", 1)}, step=1), KNOWN),
+    "rise_count": Column(Number(), KNOWN),
+    "rise_period": Column(Number(), KNOWN),
+    "flag": Column(FLAG, KNOWN),
+    "rounds": Column(AT_LEAST_ONE, (*KNOWN, "classify", "infeed", "outfeed")),
+    "runs": Column(Rows("run_count", RUN, step=1, last="rounds"), TENSOR),
+    "run_count": Column(AT_LEAST_ONE, TENSOR),
+    "has_weights": Column(ONE_OR_NOT, TENSOR),
+    "writes_wide": Column(ONE_OR_NOT, TENSOR),
+    "reads_a_row": Column(AT_LEAST_ONE, COPIES),
+    "writes_a_row": Column(AT_LEAST_ONE, COPIES),
+    "fill": Column(ONE_OR_NOT, MESH_IN),
+    "words_an_access": Column(AT_LEAST_ONE, MESH_IN),
+    "parts_an_access": Column(AT_LEAST_ONE, MESH_IN),
+    "beats_an_access": Column(AT_LEAST_ONE, MESH_OUT),
+    "reads_wide": Column(ONE_OR_NOT, MESH_OUT),
+    "to": Column(Bitmap("tiles", 2), SENDERS),
+    "destinations": Column(Number(), (Engine.RING_PRODUCER, "infeed")),
+    "source": Column(Number(below=len(SOURCES)), ("infeed",)),
+    "transfers": Column(AT_LEAST_ONE, ("infeed",)),
+    "turn": Column(Number(), ("infeed",)),
+    "output": Column(Number(below="outputs"), ("outfeed",)),
+    "classify_cycles": Column(Number(), ("classify",)),
+    "reply_rows": Column(AT_LEAST_ONE, ("classify",)),
+    "idle": Column(Number(below=1 << len(Engine)), ("fence", "scalar_fence")),
+    "reset": Column(Number(below=1 << len(Flag)), ("fence",)),
+    "increment": Column(Number(), ("fence",)),
+    "count": Column(Number(), ("scalar_fence",)),
+}
+"""What the core knows of an instruction."""
+OF_CHIP = {
+    "tiles": AT_LEAST_ONE,
+    "columns": AT_LEAST_ONE,
+    "bitmap_words": AT_LEAST_ONE,
+    "layers": AT_LEAST_ONE,
+    "accounts": AT_LEAST_ONE,
+    "buffer_depth": AT_LEAST_ONE,
+    "bus_hop_cycles": Number(),
+    "ring_hop_cycles": Number(),
+    "ring_parts": AT_LEAST_ONE,
+    "mesh_hop_cycles": Number(),
+    "mesh_room_beats": AT_LEAST_ONE,
+    "mesh_to_wide": ONE_OR_NOT,
+    "output_fifo_groups": AT_LEAST_ONE,
+    "wide_ports": AT_LEAST_ONE,
+    "fill_cycles": Number(),
+    "strict_compare": ONE_OR_NOT,
+    "host_row_cycles": AT_LEAST_ONE,
+    "host_latency_cycles": Number(),
+    "host_queue_rows": AT_LEAST_ONE,
+    "host_rows": Number(),
+    "data_row_cycles": AT_LEAST_ONE,
+    "outputs": Number(),
+    "transfers": Number(),
+}
+"""What it knows of the chip."""
+COLUMNS, CHIP = tuple(OF_OPS), tuple(OF_CHIP)
 
 
 def header_text() -> str:
@@ -45,6 +157,7 @@ def header_text() -> str:
     lines = [
         *_constants("", KINDS, "KINDS"),
         *_constants("", [*Engine], "ENGINES"),
+        f"#define FLAGS {len(Flag)}",
         *_constants("", [f"{op}_op" for op in OPS]),
         *_constants("source_", SOURCES),
         *_constants("", OUTCOMES),
@@ -53,10 +166,10 @@ def header_text() -> str:
         *(f"#define {unit.upper()}_UNIT {len(Engine) + k}" for k, unit in enumerate(UNITS)),
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",
-        f"#define RUN_COLUMNS {RUN_COLUMNS}",
+        f"#define RUN_COLUMNS {len(RUN)}",
         f"#define FLAG_ORDINAL {[*Flag].index(Flag.RING_PRODUCER_A)}",
         "#define CAUSE_FLAG KINDS",
-        f"#define CAUSES (KINDS + {len(Flag)})",
+        "#define CAUSES (KINDS + FLAGS)",
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
     ]

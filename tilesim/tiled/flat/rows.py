@@ -107,6 +107,7 @@ class RowMaker:
             **self._flags(op, gates(nest, op.wait), produce),
             "rounds": count,
             "runs": self._list(decoded.costs.runs.reshape(-1).tolist()),
+            "run_count": len(decoded.costs.runs),
             "has_weights": op.weights is not None,
             "writes_wide": op.sums_out is not None,
         }

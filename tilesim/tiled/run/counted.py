@@ -18,10 +18,11 @@ from tilesim.machines.statistics import Bus
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
-from tilesim.tiled.core.timing import Numbers, Timing
 from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED
 from tilesim.tiled.flat.columns import KINDS
+from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
 from tilesim.tiled.isa.model.fields import Engine, Flag, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (

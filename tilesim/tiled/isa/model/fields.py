@@ -7,8 +7,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import TYPE_CHECKING
 
-from tilesim.tiled.topology import Grid, Topology
+if TYPE_CHECKING:  # the core's C is made from names in here, where nothing but Python is installed
+    from tilesim.tiled.topology import Grid, Topology
 
 
 class Flag(StrEnum):

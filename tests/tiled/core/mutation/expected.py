@@ -1,0 +1,97 @@
+"""What SimPy makes of some programs, kept for mutants of the core to be compared with."""
+
+import pickle
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+import tilesim
+from tests.tiled.corpus.gates import with_gates
+from tests.tiled.corpus.links import with_narrow_links
+from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.records import with_records
+from tests.tiled.corpus.written import behind_a_full_outfeed
+from tilesim.errors import ProgramError, RunError
+from tilesim.machines.frame import named
+from tilesim.machines.holds import NO_HOLDS
+from tilesim.machines.host import random_inputs
+from tilesim.machines.options import RunOptions
+from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.run.simulate import run_sections, simulate
+from tilesim.tiled.units.chip import Chip
+
+NUMBERS = (*range(200), 1285, 1926, 2040)
+"""Of random programs; in the last three result groups of a tensorop have unlike writes."""
+COMPILED: tuple[tuple[str, str, dict[str, object]], ...] = (
+    ("pocket", "pocket-2x1", {}),
+    ("pocket", "edge-2x2", {}),
+    ("pocket", "edge-1x1", {"grid.rows": 5, "grid.columns": 14}),
+    ("digits", "fig2-5x2", {}),
+    ("example-residual", "edge-2x2", {}),
+    ("digits", "edge-4x4", {}),
+)
+"""Networks and chips; one has more than 64 tiles."""
+CHANGES = (with_gates, with_narrow_links, with_records)
+Retirement = tuple[int, int, str]
+
+
+class Expected(NamedTuple):
+    """A program, and its run by SimPy: outputs, run.json and when each instruction retires on each tile; nothing of a
+    run that can't come to its end.
+    """
+
+    program: Program
+    inputs: Sequence[NDArray[Any]]
+    outputs: Sequence[NDArray[Any]] | None = None
+    document: str = ""
+    retired: Sequence[Retirement] = ()
+
+
+def kept(path: Path) -> int:
+    """Run the programs, keep what comes out, and say of how many."""
+    made = [*_all()]
+    path.write_bytes(pickle.dumps(made))
+    return len(made)
+
+
+def _all() -> Iterator[Expected]:
+    for number in NUMBERS:
+        bare = random_program(number)
+        if not uncovered(bare):
+            for program in (bare, *(change(bare, number) for change in CHANGES)):
+                yield from _of(program, inputs_of(program))
+    yield from _of(behind_a_full_outfeed(), [])
+    for network, chip, changes in COMPILED:
+        program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip, changes), "mixed")
+        assert isinstance(program, Program)
+        yield from _of(program, random_inputs(program.inputs, 0))
+
+
+def _of(program: Program, inputs: Sequence[NDArray[Any]]) -> Iterator[Expected]:
+    try:
+        run = simulate(program, inputs, RunOptions(engine="simpy"))
+    except ProgramError:
+        return  # no program
+    except RunError:
+        yield Expected(program, inputs)
+        return
+    yield Expected(program, inputs, run.outputs, run.json(), _retired(named(program), inputs))
+
+
+def _retired(program: Program, inputs: Sequence[NDArray[Any]]) -> list[Retirement]:
+    """Of the run section, from its beginning."""
+    found: list[Retirement] = []
+    chip = Chip(program.topology, 1, None, lambda tile, label: found.append((chip.clock.cycle, tile, label)))
+    _, run = run_sections(chip, program, HostSide(program, inputs).rows, NO_HOLDS)
+    return sorted((at - run.start, tile, label) for at, tile, label in found if at > run.start)
+
+
+def retired(program: Program, events: NDArray[np.int64]) -> list[Retirement]:
+    """The same of the core's log."""
+    labels = [op.label for op in (*program.load, *program.run)]
+    return sorted((at + 1, tile, labels[op]) for at, tile, op, _, what in events.tolist() if what == 1 and tile >= 0)

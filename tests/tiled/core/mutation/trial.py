@@ -1,0 +1,84 @@
+"""Tries a core on all programs, in a process of its own: it may crash, or never end.
+
+Usage: trial.py SOURCES LIBRARY EXPECTED [FLAG...]. Makes the library, with those flags for the compiler besides. The
+status is 0 if nothing differs from SimPy's runs, 3 if something does, which is printed, and 4 if it does not compile.
+"""
+
+import pickle
+import resource
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+import numpy as np
+
+from tests.tiled.core.mutation.expected import Expected, retired
+from tilesim.errors import TilesimError
+from tilesim.machines.frame import named
+from tilesim.machines.options import RunOptions
+from tilesim.tiled.core import build, timing
+from tilesim.tiled.flat.missing import NoCompiler
+from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.tables import Tables
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run import engine
+
+SAME, DIFFERS, NOT_COMPILED = 0, 3, 4
+MOST_BYTES = 3 << 30
+LATEST = 1 << 20
+"""Cycles; no program takes a tenth of that."""
+
+
+class Tried:
+    """A core that stands in for the right one."""
+
+    def __init__(self, library: Path) -> None:
+        self._library = library
+        self.timing: Timing | None = None
+
+    def timed(self, program: Program, tables: Tables | None = None) -> Timing:
+        self.timing = timing.timed(program, self._library, tables)
+        return self.timing
+
+    def difference(self, expected: Expected) -> str:
+        """What differs of a program's run; empty if nothing does."""
+        try:
+            run = engine.compiled_run(expected.program, expected.inputs, RunOptions(engine="compiled"), racing=False)
+        except TilesimError as error:
+            return f"refused: {error}"
+        if expected.outputs is None or isinstance(run, str):
+            return "" if expected.outputs is None and isinstance(run, str) else f"the end: {run}"
+        assert self.timing is not None
+        assert self.timing.events is not None
+        if retired(named(expected.program), self.timing.events) != expected.retired:
+            return "retirements"
+        if any(not np.array_equal(one, other) for one, other in zip(run.outputs, expected.outputs, strict=True)):
+            return "outputs"
+        return "" if run.json() == expected.document else "run.json"
+
+    def goes_through(self, expected: Expected) -> str:
+        """Nothing, if nobody ends the process; for sanitizers, to whom bytes are nothing."""
+        self.timed(named(expected.program))
+        return ""
+
+
+def main(sources: Path, library: Path, path: Path, flags: Sequence[str]) -> int:
+    if not flags:  # sanitizers reserve all addresses
+        resource.setrlimit(resource.RLIMIT_AS, (MOST_BYTES, MOST_BYTES))
+    build.SOURCES = sources
+    try:
+        build.build(library, "-O1", *flags)
+    except NoCompiler:
+        return NOT_COMPILED
+    timing.LATEST = LATEST
+    tried = Tried(library)
+    engine.library, engine.timed = lambda: library, tried.timed
+    for number, expected in enumerate(pickle.loads(path.read_bytes())):  # noqa: S301
+        if difference := tried.goes_through(expected) if flags else tried.difference(expected):
+            print(f"program {number}: {difference}"[:200])
+            return DIFFERS
+    return SAME
+
+
+if __name__ == "__main__":
+    sys.exit(main(*map(Path, sys.argv[1:4]), sys.argv[4:]))

@@ -1,0 +1,51 @@
+"""What the core says of a program: when everything happens, and what each unit's cycles are."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from tilesim.tiled.flat.columns import EVENTS
+from tilesim.tiled.flat.tables import Numbers
+
+
+@dataclass(frozen=True)
+class SectionLog:
+    """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
+    load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
+    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
+    """
+
+    events: Numbers
+    deliveries: Numbers
+
+
+@dataclass(frozen=True)
+class Timing:
+    """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
+    if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, which began at ``start``;
+    ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are
+    moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
+    tile's tensorops for each layer (none before the first) by cause, and ``waits`` those between them: tile,
+    instruction, cause, from when to when.
+    """
+
+    outcome: str
+    cycles: int = 0
+    load_cycles: int = 0
+    start: int = 0
+    units: Mapping[str, Mapping[str, int]] | None = None
+    load: SectionLog | None = None
+    run: SectionLog | None = None
+    transfers: Numbers | None = None
+    spent: Numbers | None = None
+    waits: Numbers | None = None
+
+    @property
+    def events(self) -> Numbers | None:
+        """The run's beginnings and retirements: cycle, tile, instruction, engine, whether it is over."""
+        if self.run is None:
+            return None
+        events = self.run.events[self.run.events[:, 4] < EVENTS.index("rose"), :5].copy()
+        events[:, 0] -= self.start
+        return events
