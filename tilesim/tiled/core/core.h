@@ -34,10 +34,7 @@ typedef struct {
 } Fifo;
 
 /* Growing numbers that are read out. */
-typedef struct {
-    i64 *data;
-    i64 count, capacity;
-} Log;
+typedef struct { i64 *data, count, capacity; } Log;
 
 /* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
 typedef struct {
@@ -49,7 +46,7 @@ typedef struct {
     i64 extras_left, issues_left, run;    /* tensor control */
     i64 register_parts, fills, made, fill_step; /* mesh */
     i64 transfer, seen, parts, row;             /* ring */
-    i32 kind, begun, number;
+    i32 kind, begun, number, awaited; /* `awaited`: the flag */
     i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
 } Engine;
 
@@ -71,13 +68,10 @@ typedef struct {
     i64 index, tensor_end, spent_until, left_at, wake_at;
     i64 *spending;
     i32 wide_left, read_left, write_left;
-    i32 stirred, works, busy_engines; /* its engines but for the tensor control; that one */
-    i32 held;                         /* engines that can't go on before a flag changes */
+    i32 works, busy_engines, held, held_by[FLAGS]; /* engines are held by flags, or until something comes in */
 } Tile;
 
-typedef struct {
-    i64 op, shift, rows, destinations, afloat, sender, sent;
-} Transfer;
+typedef struct { i64 op, shift, rows, destinations, afloat, sender, sent; } Transfer;
 
 typedef struct {
     i64 at, transfer, row, left;
@@ -100,11 +94,7 @@ typedef struct {
     i32 passings, has_outgoing, node;
 } Stop;
 
-typedef struct {
-    Stop *stop;
-    i64 transfer;
-    i32 tail;
-} Passage;
+typedef struct { Stop *stop; i64 transfer; i32 tail; } Passage;
 
 /* A stop of the instruction bus. */
 typedef struct {

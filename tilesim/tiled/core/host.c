@@ -46,10 +46,7 @@ static void begin_infeed(Core *core) {
     thread->transfers_done += thread->row == op->rounds;
     if (thread->row == op->rounds) thread->row = 0;
     if (thread->transfers_done == op->transfers) {
-        log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, RETIRED, 0);
-        thread->state = RESTS;
-        thread->op = -1;
-        core->stirred = 1;
+        rests(core, thread, INFEED_UNIT);
         return;
     }
     if (!thread->row) new_transfer(core, thread, thread->transfers_done, op->rounds, op->destinations, -1);
@@ -106,9 +103,7 @@ static void next_row_of_outfeed(Core *core) {
         return;
     }
     core->through++;
-    log_row(&core->events, core->cycle, -1, thread->op, OUTFEED_UNIT, RETIRED, 0);
-    thread->state = RESTS;
-    thread->op = -1;
+    rests(core, thread, OUTFEED_UNIT);
 }
 
 static i32 live_outfeed(Core *core) {
