@@ -84,7 +84,7 @@ static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soones
 
 /* The next cycle in which something is sure to come, NEVER: none. */
 static i64 next_event(const Core *core) {
-    i64 now = core->cycle, next = core->next_wake;
+    i64 now = core->cycle, next = sooner(now, core->next_wake, core->program_at);
     const Fifo *queues[] = {&core->host_queue, &core->forwarded, &core->infeed.buffer, &core->outfeed.buffer};
     const Thread *threads[] = {&core->host_infeed, &core->infeed, &core->outfeed, &core->classifier};
     for (int k = 0; k < 4; k++) {
@@ -108,10 +108,10 @@ static int is_over(const Core *core, i64 rows_out) {
         if (core->accounts[k].kind != IDLE) return 0;
     EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
-    return core->next_op == core->end_op && core->host_sent == core->host_rows && core->received == rows_out;
+    return core->next_op == core->end_op && core->host_sent == core->host_sendings && core->received == rows_out;
 }
 
-static void restart(Core *core, i64 first, i64 end, i64 rows) {
+static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64 count) {
     core->start = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
         core->accounts[k].since = core->start;
@@ -121,15 +121,18 @@ static void restart(Core *core, i64 first, i64 end, i64 rows) {
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
     core->events.count = core->deliveries.count = core->waits.count = 0;
     core->passed = core->host_sent = core->received = 0;
-    core->host_rows = rows;
+    core->sendings = sendings;
+    core->host_sendings = count;
+    core->program_at = core->chip.announces && end > first ? NEVER : 0;
     core->next_op = first;
     core->end_op = end;
 }
 
-/* Run the instructions from `first` to `end` with so many rows from the host, up to so many back to it; the first
-   cycle and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
-i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 latest, i64 *cycles) {
-    restart(core, first, end, rows_in);
+/* Run the instructions from `first` to `end` with what the host sends, up to so many rows back to it; the first cycle,
+   that after the last and that when its instructions were there stand in `cycles`. What came of it: one of OUTCOMES. */
+i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, i64 rows_out, i64 latest,
+             i64 *cycles) {
+    restart(core, first, end, sendings, count);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 1 : next) {
         step(core);
         if (core->collided) return COLLIDED;
@@ -137,6 +140,7 @@ i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 late
         next = core->stirred ? core->cycle + 1 : next_event(core);
     }
     cycles[0] = core->start;
+    cycles[2] = core->program_at;
     cycles[1] = core->start > core->last_arrival ? core->start : core->last_arrival;
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until;

@@ -89,8 +89,8 @@ class RingRows:
         low, high = np.searchsorted(self._log[:, 0], [place, place + 1])
         node, own, transfer, row, count = self._log[low:high, 1:].T
         start, stop = np.maximum(own, first), np.minimum(own + count, end)
-        rows: Numbers = np.stack([node, start, transfer, row + start - own, stop - start], axis=1)
-        return rows[start < stop]
+        some: Numbers = np.stack([node, start, transfer, row + start - own, stop - start], axis=1)[start < stop]
+        return some
 
     def rows(self, taken: Sequence[Taken]) -> Bytes:
         """All of them, one after the other."""

@@ -20,6 +20,7 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED
 from tilesim.tiled.flat.columns import KINDS
+from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
 from tilesim.tiled.flat.tables import Numbers
@@ -43,6 +44,7 @@ from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import RunPart
 from tilesim.tiled.units.classifier import PER_COMPARISON, PER_ELEMENT
+from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
@@ -62,7 +64,7 @@ def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     tiles = range(program.topology.tiles)
     mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
     parts = [RunPart(timing.start, _shares(program, timing))]
-    return Measured([*units.values()], _buses(units), mac_arrays, parts, [], lambda _: timing.start, [])
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, timing.began, lambda _: timing.start, [])
 
 
 def tracks(topology: Topology) -> Iterator[str]:
@@ -103,6 +105,7 @@ class _Counter:
         self._topology = program.topology
         self._row_bytes = program.topology.wide_memory.row_bytes
         self._memories = TileMemories("counted", program.topology, 1)
+        self._outgoing = Outgoing(program)
         self._labels: dict[int, str] = {}
         for op in program.run:
             self._labels.setdefault(op.layer, op.label)
@@ -115,6 +118,8 @@ class _Counter:
 
     def count(self) -> None:
         announced = 0
+        for each in sent(self._program, self._program.run):
+            self._move("host.infeed", each.layer, each.size_bytes)
         for op in self._program.run:
             size_bytes = (op.words - (announced > 0)) * WORD_BYTES
             announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
@@ -143,7 +148,7 @@ class _Counter:
         if isinstance(op, Infeed):
             self._count_infeed(op)
         elif isinstance(op, Outfeed):
-            self._move("host.outfeed", op.layer, op.rows * self._row_bytes)
+            self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))
         elif isinstance(op, Classify):
             self._count_classify(op)
         elif isinstance(op, TensorOp):
@@ -172,9 +177,7 @@ class _Counter:
         self._move("infeed", op.layer, op.transfers * size_bytes)
         for k in range(op.transfers):
             self._pass(0, op.to << k, op.layer, size_bytes)
-        if op.source == "host":
-            self._move("host.infeed", op.layer, op.transfers * size_bytes)
-        if op.source == "data":
+        if op.source == "data" and not takes_from_host(op, self._topology):
             self._act("infeed", op, {Action.DATA_MEMORY_READ: op.total_rows})
 
     def _count_classify(self, op: Classify) -> None:
