@@ -16,9 +16,12 @@ from tests.tiled.core.mutation.expected import Expected, retired
 from tilesim.machines.frame import named
 from tilesim.machines.options import RunOptions
 from tilesim.tiled.core import build, timing
+from tilesim.tiled.flat.columns import COLUMNS, EVENTS
 from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.flat.readout import Timing
-from tilesim.tiled.flat.tables import Tables
+from tilesim.tiled.flat.tables import Tables, tables_of
+from tilesim.tiled.isa.model.fields import bits
+from tilesim.tiled.isa.model.instructions import Classify, Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine
 
@@ -51,6 +54,8 @@ class Tried:
         assert self.timing.events is not None
         if retired(named(expected.program), self.timing.events) != expected.retired:
             return "retirements"
+        if risen(self.timing) != due(expected.program):
+            return "rises"
         if any(not np.array_equal(one, other) for one, other in zip(run.outputs, expected.outputs, strict=True)):
             return "outputs"
         return "" if run.json() == expected.document else "run.json"
@@ -59,6 +64,26 @@ class Tried:
         """Nothing, if nobody ends the process; for sanitizers, to whom bytes are nothing."""
         self.timed(named(expected.program))
         return ""
+
+
+def risen(timing: Timing) -> list[tuple[int, ...]]:
+    """What the log of the run says of flags that rise before an instruction is over: tile, instruction, iterations."""
+    assert timing.run is not None
+    rose = timing.run.events[timing.run.events[:, 4] == EVENTS.index("rose")]
+    return sorted(map(tuple, rose[:, [1, 2, 5]].tolist()))
+
+
+def due(program: Program) -> list[tuple[int, ...]]:
+    """The same, as the instructions say it."""
+    tables, loads = tables_of(named(program)), len(program.load)
+    found: list[tuple[int, ...]] = []
+    for place, op in enumerate(program.run, loads):
+        row = dict(zip(COLUMNS, tables.ops[place].tolist(), strict=True))
+        if isinstance(op, Work) and not isinstance(op, Classify):
+            period, listed = row["rise_period"], tables.pool[row["rises"] : row["rises"] + row["rise_count"]].tolist()
+            done = [*range(period, row["rounds"], period)] if period else [k for k in listed if k < row["rounds"]]
+            found += [(tile, place, k) for tile in bits(op.tiles) for k in done]
+    return sorted(found)
 
 
 def main(sources: Path, library: Path, path: Path, flags: Sequence[str]) -> int:
