@@ -6,11 +6,11 @@ is not in it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple, TypeAlias
 
 from pydantic import AfterValidator, Field, create_model
 
@@ -18,6 +18,7 @@ from tilesim.config import ConfigSection, load
 from tilesim.sim.core.action import Action
 from tilesim.statistics import ActionEnergy, EnergyByAction, EnergyStatistics, EnergyTableRow, LayerEnergy, UnitEnergy
 
+ACTIONS = (*Action,)
 NOT_GIVEN = "not given"
 DIGITS = 6
 """Of picojoules, behind the point: what is below is noise of floating point."""
@@ -88,8 +89,7 @@ def load_table(path: Path) -> Table:
     return {**default_table(), **_given(path)}
 
 
-@dataclass(frozen=True)
-class Tally:
+class Tally(NamedTuple):
     """``count`` times ``action``, by the unit ``track`` for the layer of that number (-1: none), on so many ``bytes``;
     of arithmetic, none.
     """
@@ -101,25 +101,39 @@ class Tally:
     bytes: int
 
 
+Sums: TypeAlias = dict[Action, list[int]]
+"""How often each action was taken, and on how many bytes."""
+
+
 def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim."""
-    units: dict[str, EnergyByAction] = {}
-    of_layers: dict[int, EnergyByAction] = {k: {} for k in range(-1, layers)}
-    total: EnergyByAction = {}
-    for tally in tallies:
-        for where in (units.setdefault(tally.track, {}), of_layers[tally.layer], total):
-            action = where.setdefault(str(tally.action), {"count": 0, "bytes": 0, "pj": 0.0})
-            action["count"] += tally.count
-            action["bytes"] += tally.bytes
+    units: dict[str, Sums] = defaultdict(dict)
+    of_layers: list[Sums] = [{} for _ in range(layers + 1)]  # that of none is the last one
+    for track, layer, action, count, size_bytes in tallies:
+        for where in (units[track], of_layers[layer]):
+            if sums := where.get(action):
+                sums[0] += count
+                sums[1] += size_bytes
+            else:
+                where[action] = [count, size_bytes]
+    total: Sums = {}
+    for each in of_layers:
+        for action, (count, size_bytes) in each.items():
+            before = total.get(action, [0, 0])
+            total[action] = [before[0] + count, before[1] + size_bytes]
     counted: EnergyStatistics = {
         "table": {},
-        "units": [{"track": track, "actions": actions, "pj": 0.0} for track, actions in sorted(units.items())],
-        "layers": [{"actions": of_layers[k], "total_pj": 0.0} for k in range(layers)],
-        "outside_layers": {"actions": of_layers[-1], "total_pj": 0.0},
-        "actions": total,
+        "units": [{"track": track, "actions": _bare(sums), "pj": 0.0} for track, sums in sorted(units.items())],
+        "layers": [{"actions": _bare(sums), "total_pj": 0.0} for sums in of_layers[:-1]],
+        "outside_layers": {"actions": _bare(of_layers[-1]), "total_pj": 0.0},
+        "actions": _bare(total),
         "total_pj": 0.0,
     }
     return priced(counted, default_table())
+
+
+def _bare(sums: Sums) -> EnergyByAction:
+    return {str(action): {"count": count, "bytes": moved, "pj": 0.0} for action, (count, moved) in sums.items()}
 
 
 def priced(energy: EnergyStatistics, table: Table) -> EnergyStatistics:
@@ -151,7 +165,7 @@ def _of_layer(layer: LayerEnergy, table: Table) -> LayerEnergy:
 
 def _priced(actions: EnergyByAction, table: Table) -> EnergyByAction:
     """The actions in the order of :class:`~tilesim.sim.core.action.Action`."""
-    return {str(action): _cost(actions[action], table[action]) for action in Action if action in actions}
+    return {str(action): _cost(actions[action], table[action]) for action in ACTIONS if action in actions}
 
 
 def _cost(action: ActionEnergy, entry: ActionCost) -> ActionEnergy:

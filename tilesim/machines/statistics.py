@@ -156,16 +156,18 @@ def _layer_of(program: Program) -> dict[str, int]:
     return {op.label: op.layer for op in program.run}
 
 
-def _counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Counter[int]:
+def _counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Mapping[int, int]:
     """What was counted for instructions, for the layers that these belong to."""
-    sums: Counter[int] = Counter()
+    sums: dict[int, int] = {}
     for label, count in counts.items():
-        sums[layers.get(label, -1)] += count
+        layer = layers.get(label, -1)
+        sums[layer] = sums.get(layer, 0) + count
     return sums
 
 
 def _moved(units: Iterable[Unit], layers: Mapping[str, int]) -> Counter[int]:
     moved: Counter[int] = Counter()
     for unit in units:
-        moved.update(_counted(unit.moved, layers))
+        for layer, size_bytes in _counted(unit.moved, layers).items():
+            moved[layer] += size_bytes
     return moved

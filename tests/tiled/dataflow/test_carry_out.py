@@ -35,6 +35,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -57,6 +58,39 @@ def test_a_small_network_is_the_same_on_both_engines(chip: str) -> None:
 @pytest.mark.parametrize("network", ["digits", "example-conv", "example-residual"])
 def test_networks_are_the_same_on_both_engines(network: str) -> None:
     must_agree(compiled(network, "edge-4x4"))
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"to_chip_bytes_per_second": 442_000_000, "from_chip_bytes_per_second": 55_000_000},
+        {"request_ns": 1234},
+        {"sends_instructions": True},
+        {"sends_parameters": True},
+        {"sends_padding": False},
+        {
+            "to_chip_bytes_per_second": 3_000_000_001,
+            "from_chip_bytes_per_second": 7_000_000_000,
+            "request_ns": 77,
+            "sends_instructions": True,
+            "sends_parameters": True,
+            "sends_padding": False,
+        },
+    ],
+    ids="-".join,
+)
+@pytest.mark.parametrize("network", ["pocket", "digits"])
+def test_keys_of_the_host_s_link(network: str, keys: dict[str, object]) -> None:
+    topology = tilesim.load_topology("edge-2x2", {f"host.{key}": value for key, value in keys.items()})
+    program = tilesim.compile(tilesim.load_network(network), topology)
+    assert isinstance(program, Program)
+    must_agree(program)
+
+
+@pytest.mark.parametrize("chip", ["coral-usb", "coral-pcie"])
+@pytest.mark.parametrize("network", ["pocket", "example-conv"])
+def test_chips_that_can_be_bought(network: str, chip: str) -> None:
+    must_agree(compiled(network, chip))
 
 
 @pytest.mark.parametrize("partition", ["spatial", "channel"])
@@ -136,7 +170,7 @@ class Tampered:
         self.program = named(program)
         self.ops: tuple[Instruction, ...] = (*self.program.load, *self.program.run)
         self.timing: Timing = timed(self.program)
-        self._rows = HostSide(self.program, inputs_for(program)).rows
+        self._rows = [row for row in HostSide(self.program, inputs_for(program)).rows if not isinstance(row, MadeRow)]
         self._decoder = Decoder(TraversalForm(program.topology.tile))
         self.right = self._outputs(self.timing)
 

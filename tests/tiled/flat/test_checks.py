@@ -206,5 +206,18 @@ def test_the_chip_agrees_with_itself(name: str) -> None:
     ],
 )
 def test_arrays_are_as_c_takes_them(table: str, change: Any, fault: str) -> None:
-    tables = replace(CORPUS[0], **{table: change(getattr(CORPUS[0], table))})
+    some = next(tables for tables in CORPUS if tables.pool.size > 1)
+    tables = replace(some, **{table: change(getattr(some, table))})
     must_be_refused(tables, f"{table}, all rows and columns: {fault}")
+
+
+def test_what_the_host_sends_must_be_rows_or_not() -> None:
+    tables = next(tables for tables in CORPUS if tables.sent[1][:, -1].any())
+    load, run = tables.sent
+    for column, number, must in ((0, -1, "from 0 to"), (1, HUGE, "from 0 to"), (2, 2, "from 0 to 1")):
+        odd = run.copy()
+        odd[0, column] = number
+        must_be_refused(replace(tables, sent=(load, odd)), f"sent in run, row 0, column .*: must be {must}")
+    must_be_refused(replace(tables, sent=(load, run[:, :2])), "run, all rows and columns: must be int64 of shape")
+    twice = np.concatenate([run, run])
+    must_be_refused(replace(tables, sent=(load, twice)), "chip, row 0, column host_rows: must be at least")

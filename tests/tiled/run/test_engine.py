@@ -119,8 +119,20 @@ def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch:
     plain, asked, auto = (simulate(program, inputs, RunOptions(engine=name)) for name in ("simpy", "compiled", "auto"))
     assert [run.engine for run in (plain, asked, auto)] == ["simpy"] * 3
     assert plain.json() == asked.json() == auto.json()
-    said = "SimPy ran this, not the compiled engine: no C compiler is there to make the core"
-    assert [run.note for run in (plain, asked, auto)] == ["", said, ""]
+    fault = "no C compiler is there to make the core"
+    assert [run.note for run in (plain, asked, auto)] == [
+        "",
+        f"SimPy ran this, not the compiled engine: {fault}",
+        f"SimPy ran this, in two to three times the time: {fault}",
+    ]
+
+
+def test_who_switched_the_engine_off_is_told_so_if_he_asks(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(engine_module, "WORTH", 1)
+    monkeypatch.setenv("TILESIM_CC", "none")
+    asked, auto = (simulate(program, inputs_of(program), RunOptions(engine=name)) for name in ("compiled", "auto"))
+    assert [run.engine for run in (asked, auto)] == ["simpy"] * 2
+    assert [run.note for run in (asked, auto)] == ["SimPy ran this, not the compiled engine: TILESIM_CC is none", ""]
 
 
 @COMPILED

@@ -19,7 +19,7 @@ from importlib.util import find_spec
 from pathlib import Path
 
 from tilesim.tiled.flat.columns import header_text
-from tilesim.tiled.flat.missing import NoCompiler
+from tilesim.tiled.flat.missing import NoCompiler, SwitchedOff
 
 SOURCES = Path(__file__).parent
 FLAGS = ("-O2", "-std=c11", "-shared", "-fPIC")
@@ -39,7 +39,7 @@ def library() -> Path:
         NoCompiler: in one line, why it can't be had.
     """
     if is_off():
-        raise NoCompiler(f"{VARIABLE} is none")
+        raise SwitchedOff(f"{VARIABLE} is none")
     if (made := found()) is None:
         made = _cache() / file_name()
         try:

@@ -101,6 +101,7 @@ static i32 live_controller(Core *core) {
             core->next_op++;
         }
         if (core->next_op == core->end_op) return IDLE;
+        if (core->cycle < core->program_at) return HOST;
         const Columns *op = &core->ops[core->next_op];
         controller->until = 1;
         if (op->kind == SCALAR_FENCE_OP) {

@@ -53,6 +53,14 @@ static int has_bit(const Core *core, i64 bitmap, i64 bit) {
     return bit >= 0 && bit < 64 * core->chip.bitmap_words && marked(core->bitmaps + bitmap, bit);
 }
 
+/* A unit around the tiles is through with its instruction. */
+static void rests(Core *core, Thread *thread, i64 unit) {
+    log_row(&core->events, core->cycle, -1, thread->op, unit, RETIRED, 0);
+    thread->state = RESTS;
+    thread->op = -1;
+    core->stirred = 1;
+}
+
 static void fifo_new(Core *core, Fifo *fifo, i64 depth, i64 most) {
     fifo->depth = depth;
     fifo->capacity = most < 1 ? 1 : depth < most ? depth : most;
@@ -111,8 +119,10 @@ static void offer(Core *core, i64 node, Packet packet) {
     mark(core->carrying, node);
 }
 
-static int met(const Core *core, const Tile *tile, i64 flag, i64 expected) {
-    return core->chip.strict_compare ? tile->flags[flag] > expected : tile->flags[flag] >= expected;
+/* Whether a flag has counted enough for an engine. */
+static int met(const Core *core, const Tile *tile, Engine *engine, i64 flag, i64 expected) {
+    engine->awaited = (i32)flag;
+    return tile->flags[flag] >= expected + core->chip.strict_compare;
 }
 
 static void raise_flag(Tile *tile, i64 flag) {
@@ -123,9 +133,11 @@ static void raise_flag(Tile *tile, i64 flag) {
 static void commit_flags(Tile *tile) {
     if (!tile->changed) return;
     for (int flag = 0; flag < FLAGS; flag++) {
+        if (!tile->rises[flag] && !(tile->resets >> flag & 1)) continue;
         if (tile->resets >> flag & 1) tile->flags[flag] = 0;
         tile->flags[flag] += tile->rises[flag];
-        tile->rises[flag] = 0;
+        tile->held &= ~tile->held_by[flag];
+        tile->rises[flag] = tile->held_by[flag] = 0;
     }
-    tile->resets = tile->changed = tile->held = 0;
+    tile->resets = tile->changed = 0;
 }

@@ -15,7 +15,7 @@ static void ask_tile(Core *core, Tile *tile) {
     if (marked(core->asked, tile->index)) return;
     mark(core->asked, tile->index);
     if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle);
-    tile->stirred = tile->works = 0;
+    tile->works = 0;
     free_ports(core, tile);
     for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
 }
@@ -29,24 +29,15 @@ static void arbitrate_tile(Core *core, Tile *tile) {
         }
 }
 
-static int has_beats(const Core *core, const Tile *tile) {
-    for (int side = 0; side < 4; side++) {
-        const Link *link = link_into(core, tile, side);
-        const Engine *engine = &tile->engines[MESH_IN_NORTH + side];
-        if (engine->op >= 0 && engine->begun && link && (link->count || link->waiting)) return 1;
-    }
-    return 0;
-}
-
-/* A tile in which nothing has happened sleeps until something comes from outside. */
+/* A tile whose engines all wait sleeps until something comes from outside. */
 static void commit_late(Core *core, Tile *tile, int poked) {
     if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle + 1);
     for (i32 busy = tile->busy_engines >> MESH_OUT_NORTH; busy; busy &= busy - 1)
         hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
-    int changed = tile->changed != 0;
+    if (poked) tile->held &= (1 << MESH_OUT_NORTH) - 1;
     commit_flags(tile);
-    int others = changed || poked || tile->stirred || tile->engines[RING_PRODUCER].packet || has_beats(core, tile);
-    if (others || (tile->works && !goes_ahead(core, tile)))
+    i32 left = stirring(tile);
+    if (left && !(left == 1 << TENSOR && tile->works && goes_ahead(core, tile)))
         mark(core->awake, tile->index);
     else
         unmark(core->awake, tile->index);
@@ -93,7 +84,7 @@ static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soones
 
 /* The next cycle in which something is sure to come, NEVER: none. */
 static i64 next_event(const Core *core) {
-    i64 now = core->cycle, next = core->next_wake;
+    i64 now = core->cycle, next = sooner(now, core->next_wake, core->program_at);
     const Fifo *queues[] = {&core->host_queue, &core->forwarded, &core->infeed.buffer, &core->outfeed.buffer};
     const Thread *threads[] = {&core->host_infeed, &core->infeed, &core->outfeed, &core->classifier};
     for (int k = 0; k < 4; k++) {
@@ -117,10 +108,10 @@ static int is_over(const Core *core, i64 rows_out) {
         if (core->accounts[k].kind != IDLE) return 0;
     EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
-    return core->next_op == core->end_op && core->host_sent == core->host_rows && core->received == rows_out;
+    return core->next_op == core->end_op && core->host_sent == core->host_sendings && core->received == rows_out;
 }
 
-static void restart(Core *core, i64 first, i64 end, i64 rows) {
+static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64 count) {
     core->start = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
         core->accounts[k].since = core->start;
@@ -130,15 +121,18 @@ static void restart(Core *core, i64 first, i64 end, i64 rows) {
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
     core->events.count = core->deliveries.count = core->waits.count = 0;
     core->passed = core->host_sent = core->received = 0;
-    core->host_rows = rows;
+    core->sendings = sendings;
+    core->host_sendings = count;
+    core->program_at = core->chip.announces && end > first ? NEVER : 0;
     core->next_op = first;
     core->end_op = end;
 }
 
-/* Run the instructions from `first` to `end` with so many rows from the host, up to so many back to it; the first
-   cycle and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
-i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 latest, i64 *cycles) {
-    restart(core, first, end, rows_in);
+/* Run the instructions from `first` to `end` with what the host sends, up to so many rows back to it; the first cycle,
+   that after the last and that when its instructions were there stand in `cycles`. What came of it: one of OUTCOMES. */
+i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, i64 rows_out, i64 latest,
+             i64 *cycles) {
+    restart(core, first, end, sendings, count);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 1 : next) {
         step(core);
         if (core->collided) return COLLIDED;
@@ -146,6 +140,7 @@ i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 late
         next = core->stirred ? core->cycle + 1 : next_event(core);
     }
     cycles[0] = core->start;
+    cycles[2] = core->program_at;
     cycles[1] = core->start > core->last_arrival ? core->start : core->last_arrival;
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until;
@@ -155,8 +150,7 @@ i64 core_run(Core *core, i64 first, i64 end, i64 rows_in, i64 rows_out, i64 late
 static Account *next_account(Core *core) { return &core->accounts[core->chip.accounts++]; }
 
 static void new_thread(Core *core, Thread *thread) {
-    thread->account = next_account(core);
-    thread->op = -1;
+    *thread = (Thread){.account = next_account(core), .op = -1};
     fifo_new(core, &thread->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
 }
 
@@ -167,9 +161,7 @@ static void new_tile(Core *core, i64 index) {
     i64 steps[] = {-columns, 1, columns, -1};
     tile->index = index;
     for (i32 k = 0; k < ENGINES; k++) {
-        tile->engines[k].account = next_account(core);
-        tile->engines[k].op = -1;
-        tile->engines[k].number = k;
+        tile->engines[k] = (Engine){.account = next_account(core), .op = -1, .number = k};
         fifo_new(core, &tile->engines[k].buffer, core->chip.buffer_depth, core->chip.buffer_depth);
     }
     tile->mac = next_account(core);
@@ -182,27 +174,21 @@ static void new_tile(Core *core, i64 index) {
 
 static void new_stop(Core *core, i64 node) {
     Stop *stop = &core->stops[node];
-    stop->account = next_account(core);
-    stop->node = (i32)node;
-    stop->open = -1;
-    stop->credits = core->chip.ring_hop_cycles + 1;
-    stop->waiting = zeros(core, stop->credits, sizeof(Packet));
+    i64 credits = core->chip.ring_hop_cycles + 1;
+    *stop = (Stop){.account = next_account(core), .node = (i32)node, .open = -1, .credits = credits};
+    stop->waiting = zeros(core, credits, sizeof(Packet));
 }
 
 static void new_bus_stop(Core *core, i64 place) {
     BusStop *stop = &core->bus[place];
-    stop->account = next_account(core);
-    stop->op = stop->fence = -1;
+    *stop = (BusStop){.account = next_account(core), .op = -1, .fence = -1};
     fifo_new(core, &stop->inbox, core->chip.bus_hop_cycles + 1, core->chip.bus_hop_cycles + 1);
 }
 
 /* A chip at rest; the tables must outlive it. */
 Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps) {
     Core *core = calloc(1, sizeof(Core));
-    core->ops = ops;
-    core->pool = pool;
-    core->bitmaps = bitmaps;
-    core->chip = *chip;
+    *core = (Core){.ops = ops, .pool = pool, .bitmaps = bitmaps, .chip = *chip, .next_wake = NEVER};
     core->chip.accounts = 0;
     core->accounts = zeros(core, chip->accounts, sizeof(Account));
     core->tiles = zeros(core, chip->tiles, sizeof(Tile));
@@ -222,7 +208,6 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
     core->credited = zeros(core, 2 * (chip->tiles + 3), sizeof(Stop *));
     u64 **sets[] = {&core->awake, &core->asked, &core->poked, &core->ahead, &core->carrying, &core->active};
     for (size_t k = 0; k < sizeof sets / sizeof *sets; k++) *sets[k] = zeros(core, chip->bitmap_words, sizeof(u64));
-    core->next_wake = NEVER;
     core->spent = zeros(core, chip->tiles * chip->layers * CAUSES, sizeof(i64));
     return core;
 }

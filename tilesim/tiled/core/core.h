@@ -20,24 +20,13 @@ typedef uint64_t u64;
 #define FORWARDED_ROWS 2
 
 /* The cycles of a unit by kind; what was noted last goes on until something else is. */
-typedef struct {
-    i64 cycles[KINDS];
-    i64 since, active_until;
-    i32 kind;
-} Account;
+typedef struct { i64 cycles[KINDS], since, active_until; i32 kind; } Account;
 
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
-typedef struct {
-    i64 *at;
-    i32 *item;
-    i64 depth, used, freed, freed_in, capacity, head, count;
-} Fifo;
+typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;
 
 /* Growing numbers that are read out. */
-typedef struct {
-    i64 *data;
-    i64 count, capacity;
-} Log;
+typedef struct { i64 *data, count, capacity; } Log;
 
 /* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
 typedef struct {
@@ -49,18 +38,13 @@ typedef struct {
     i64 extras_left, issues_left, run;    /* tensor control */
     i64 register_parts, fills, made, fill_step; /* mesh */
     i64 transfer, seen, parts, row;             /* ring */
-    i32 kind, begun, number;
+    i32 kind, begun, number, awaited; /* `awaited`: the flag */
     i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
 } Engine;
 
 /* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
    number of the sender's latest instruction, `waiting` those that no receiver has met. */
-typedef struct {
-    Account *account;
-    i64 *arrivals;
-    i64 head, count, sent, written, transfer, waiting;
-    i32 to;
-} Link;
+typedef struct { Account *account; i64 *arrivals, head, count, sent, written, transfer, waiting; i32 to; } Link;
 
 typedef struct {
     Engine engines[ENGINES];
@@ -71,24 +55,14 @@ typedef struct {
     i64 index, tensor_end, spent_until, left_at, wake_at;
     i64 *spending;
     i32 wide_left, read_left, write_left;
-    i32 stirred, works, busy_engines; /* its engines but for the tensor control; that one */
-    i32 held;                         /* engines that can't go on before a flag changes */
+    i32 works, busy_engines, held, held_by[FLAGS]; /* engines are held by flags, or until something comes in */
 } Tile;
 
-typedef struct {
-    i64 op, shift, rows, destinations, afloat, sender, sent;
-} Transfer;
+typedef struct { i64 op, shift, rows, destinations, afloat, sender, sent; } Transfer;
 
-typedef struct {
-    i64 at, transfer, row, left;
-    i32 tail;
-} Packet;
+typedef struct { i64 at, transfer, row, left; i32 tail; } Packet;
 
-typedef struct {
-    Packet packet;
-    i64 parts;
-    i32 own, taken, forwarded;
-} Passing;
+typedef struct { Packet packet; i64 parts; i32 own, taken, forwarded; } Passing;
 
 /* A stop of the data ring: what has arrived, what goes through, and the link to the next one. */
 typedef struct {
@@ -100,19 +74,10 @@ typedef struct {
     i32 passings, has_outgoing, node;
 } Stop;
 
-typedef struct {
-    Stop *stop;
-    i64 transfer;
-    i32 tail;
-} Passage;
+typedef struct { Stop *stop; i64 transfer; i32 tail; } Passage;
 
 /* A stop of the instruction bus. */
-typedef struct {
-    Account *account;
-    Fifo inbox;
-    i64 op, busy_left, fence, active_until;
-    i32 state;
-} BusStop;
+typedef struct { Account *account; Fifo inbox; i64 op, busy_left, fence, active_until; i32 state; } BusStop;
 
 enum { RESTS, ADMITS, FORWARDS, CARRIES };
 
@@ -123,6 +88,9 @@ typedef struct {
     i64 op, until, transfer, row, transfers_done;
     i32 state, acted, posted, got;
 } Thread;
+
+/* One way of the host's link. */
+typedef struct { i64 owed, until; } Carrier;
 
 typedef struct {
     const Columns *ops;
@@ -139,7 +107,9 @@ typedef struct {
     u64 *carrying, *active;             /* stops of the ring and of the instruction bus */
     Thread host_infeed, host_outfeed, infeed, outfeed, classifier, controller;
     Fifo host_queue, forwarded;
-    i64 host_rows, host_sent, last_arrival;
+    const Sending *sendings;
+    Carrier to_chip, from_chip;
+    i64 host_sendings, host_sent, program_at, last_arrival;
     i64 *arrivals; /* of each output's last row */
     i64 passed, passing, fences, outfeeds, through, received;
     i64 next_op, end_op, start;

@@ -8,7 +8,7 @@ static int passes_gates(Core *core, const Tile *tile, Engine *engine, i64 step) 
     while (engine->gate < op->gate_count) {
         const i64 *gate = core->pool + op->gates + 3 * engine->gate;
         if (gate[0] != step) break;
-        if (!met(core, tile, gate[1], gate[2])) return 0;
+        if (!met(core, tile, engine, gate[1], gate[2])) return 0;
         engine->gate++;
     }
     return 1;
@@ -25,7 +25,7 @@ static int passes_waits(Core *core, Tile *tile, Engine *engine) {
     const Columns *op = OP(engine);
     while (engine->wait < op->wait_count) {
         const i64 *wait = core->pool + op->waits + 2 * engine->wait;
-        if (!met(core, tile, wait[0], wait[1])) return 0;
+        if (!met(core, tile, engine, wait[0], wait[1])) return 0;
         engine->wait++;
         wait_is_over(core, tile, engine, CAUSE_FLAG + wait[0], core->cycle);
     }
@@ -67,20 +67,26 @@ static Link *link_into(const Core *core, const Tile *tile, int side) {
     return from < 0 ? NULL : &core->tiles[from].links[side ^ 2];
 }
 
+/* Something comes in for an engine of a tile. */
+static void stir(Core *core, i64 tile, i32 engine) {
+    mark(core->awake, tile);
+    core->tiles[tile].held &= ~(1 << engine);
+}
+
 static void begin(Core *core, Tile *tile, Engine *engine) {
     engine->step = engine->written = engine->reads = engine->writes_left = engine->queued = 0;
     engine->register_parts = engine->fills = engine->made = engine->fill_step = 0;
     engine->gate = engine->rise = engine->run = engine->seen = engine->packet = 0;
     engine->transfer = -1;
     engine->begun = 1;
-    core->stirred = tile->stirred = 1;
+    core->stirred = 1;
     if (engine->number == TENSOR) next_group(core, engine);
     if (engine->number >= MESH_OUT_NORTH) {
         Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
         link->transfer++;
         link->waiting++;
         link->sent = link->written = 0;
-        mark(core->awake, link->to);
+        stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
     }
     if (engine->number == RING_PRODUCER) {
         const Columns *op = OP(engine);
@@ -93,7 +99,7 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
 static void prepare(Core *core, Tile *tile, Engine *engine) {
     if (engine->fill_cycles > 0) {
         engine->fill_cycles--;
-        core->stirred = tile->stirred = 1;
+        core->stirred = 1;
         engine->kind = TRAVERSAL;
         if (!engine->fill_cycles) wait_is_over(core, tile, engine, TRAVERSAL, core->cycle + 1);
         return;
@@ -120,7 +126,6 @@ static void proceed(Core *core, Tile *tile, Engine *engine) {
 static void take_up(Core *core, Tile *tile, Engine *engine) {
     engine->op = fifo_take(core, &engine->buffer);
     wake_bus(core, tile->index);
-    tile->stirred = 1;
     engine->fill_cycles = core->chip.fill_cycles;
     engine->wait = 0;
     engine->begun = 0;
@@ -299,7 +304,7 @@ static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
             core->cycle + core->chip.mesh_hop_cycles;
         link->sent++;
         engine->register_parts--;
-        mark(core->awake, link->to);
+        stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
     }
     i32 kind = engine->reads_now ? BUSY : engine->kind;
     note(link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE);
@@ -383,27 +388,40 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
     if (engine->number == TENSOR) {
         note(tile->mac, core->cycle + 1, IDLE);
         tile->tensor_end = core->cycle + 1;
+        tile->works = 0;
         spend(tile, NULL, core->cycle + 1);
     }
     log_event(core, tile, engine, RETIRED, 0);
     engine->op = -1;
     engine->begun = 0;
     if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);
-    core->stirred = tile->stirred = 1;
+    core->stirred = 1;
     wake_bus(core, tile->index);
+}
+
+/* Whether an engine can't go on before a flag changes, or something comes in. */
+static int waits(const Core *core, const Tile *tile, const Engine *engine, i32 kind) {
+    if (kind == FLAG || engine->number == RING_CONSUMER) return kind == FLAG || kind == FIFO;
+    if (engine->number >= MESH_OUT_NORTH) return kind == CREDIT;
+    if (engine->number < MESH_IN_NORTH || kind != FIFO) return 0;
+    const Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
+    return !link || !(link->count || link->waiting);
 }
 
 static void commit_engine(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0) return;
-    if (engine->number == TENSOR)
+    i32 kind = engine->kind, asks = 0; /* for a port, at least */
+    if (engine->number == TENSOR) {
         commit_tensor(core, tile, engine);
-    else {
-        i32 kind = engine->begun ? ROLES[engine->number].advance(core, tile, engine) : engine->kind;
-        int asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued); /* for a port, at least */
-        if (asks) core->stirred = tile->stirred = 1;
-        if (kind == FLAG && !asks) tile->held |= 1 << engine->number;
+        asks = tile->works || (engine->begun && engine->step > engine->written);
+    } else {
+        if (engine->begun) kind = ROLES[engine->number].advance(core, tile, engine);
+        asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued);
+        if (asks) core->stirred = 1;
         note(engine->account, core->cycle, kind);
     }
+    if (!asks && waits(core, tile, engine, kind)) tile->held |= 1 << engine->number;
+    if (!asks && kind == FLAG) tile->held_by[engine->awaited] |= 1 << engine->number;
     if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
 }
 

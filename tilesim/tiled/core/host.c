@@ -1,18 +1,34 @@
 /* The host's links, infeed, outfeed and the classifier. */
 
+/* When a link is through with what it begins with now; what is left of a cycle is that of what follows at once. */
+static i64 carry(const Core *core, Carrier *link, i64 owes, i64 pays) {
+    link->owed = owes + (core->cycle == link->until ? link->owed : 0);
+    link->until = core->cycle + link->owed / pays;
+    link->owed %= pays;
+    return link->until;
+}
+
 static i32 live_host_infeed(Core *core) {
     Thread *thread = &core->host_infeed;
     for (;;) {
+        const Sending *sending = core->sendings + core->host_sent;
         if (thread->state == CARRIES) {
             if (core->cycle < thread->until) return BUSY;
-            fifo_put(core, &core->host_queue, 0, core->chip.host_latency_cycles);
+            i64 later = core->chip.host_latency_cycles + (core->to_chip.owed > 0);
+            if (sending->is_row) fifo_put(core, &core->host_queue, 0, later);
+            if (!sending->is_row && !sending->pause_cycles) core->program_at = core->cycle + later;
+            core->host_sent++;
             thread->state = RESTS;
+        } else if (thread->state == RESTS) {
+            if (core->host_sent == core->host_sendings) return IDLE;
+            thread->until = core->cycle + sending->pause_cycles;
+            thread->state = ADMITS;
+        } else {
+            if (core->cycle < thread->until) return HOST;
+            if (sending->is_row && !fifo_gets(core, &core->host_queue)) return FIFO;
+            thread->until = carry(core, &core->to_chip, sending->owes, core->chip.to_chip_pays);
+            thread->state = CARRIES;
         }
-        if (core->host_sent == core->host_rows) return IDLE;
-        if (!fifo_gets(core, &core->host_queue)) return FIFO;
-        core->host_sent++;
-        thread->until = core->cycle + core->chip.host_row_cycles;
-        thread->state = CARRIES;
     }
 }
 
@@ -46,10 +62,7 @@ static void begin_infeed(Core *core) {
     thread->transfers_done += thread->row == op->rounds;
     if (thread->row == op->rounds) thread->row = 0;
     if (thread->transfers_done == op->transfers) {
-        log_row(&core->events, core->cycle, -1, thread->op, INFEED_UNIT, RETIRED, 0);
-        thread->state = RESTS;
-        thread->op = -1;
-        core->stirred = 1;
+        rests(core, thread, INFEED_UNIT);
         return;
     }
     if (!thread->row) new_transfer(core, thread, thread->transfers_done, op->rounds, op->destinations, -1);
@@ -106,9 +119,7 @@ static void next_row_of_outfeed(Core *core) {
         return;
     }
     core->through++;
-    log_row(&core->events, core->cycle, -1, thread->op, OUTFEED_UNIT, RETIRED, 0);
-    thread->state = RESTS;
-    thread->op = -1;
+    rests(core, thread, OUTFEED_UNIT);
 }
 
 static i32 live_outfeed(Core *core) {
@@ -122,8 +133,10 @@ static i32 live_outfeed(Core *core) {
             break;
         case READS:
             if (!thread->got) return FIFO;
-            thread->until = core->cycle + core->chip.host_row_cycles;
             thread->state = core->ops[thread->op].kind == OUTFEED_OP ? SENDS : ENTERS;
+            if (thread->state == ENTERS) break;
+            const i64 *owes = core->pool + core->ops[thread->op].owes + thread->row;
+            thread->until = carry(core, &core->from_chip, *owes, core->chip.from_chip_pays);
             break;
         case SENDS:
             if (core->cycle < thread->until) {
@@ -133,7 +146,7 @@ static i32 live_outfeed(Core *core) {
             note(core->host_outfeed.account, core->cycle, IDLE);
             core->received++;
             core->arrivals[core->ops[thread->op].output] = core->last_arrival =
-                core->cycle + core->chip.host_latency_cycles;
+                core->cycle + core->chip.host_latency_cycles + (core->from_chip.owed > 0);
             thread->row++;
             next_row_of_outfeed(core);
             break;

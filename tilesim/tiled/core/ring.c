@@ -50,6 +50,7 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
     Engine *consumer = &tile->engines[RING_CONSUMER];
     ask_tile(core, tile);
     consumer->taken_now = 1;
+    tile->held &= ~(1 << RING_CONSUMER);
     if (!last) return;
     deliver_row(core, node, consumer->op, consumer->step, packet);
     consumer->row = 1;

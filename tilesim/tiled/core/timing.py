@@ -42,22 +42,23 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays))
     try:
-        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]))
+        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
     finally:
         core.core_free(state)
 
 
-def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int) -> Timing:
+def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, sent: tuple[Numbers, Numbers]) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
-    rows_in, rows_out = (sum(tensor.rows for tensor in tensors) for tensors in (program.inputs, program.outputs))
-    ends = np.zeros(2, np.int64)
-    outcome = OUTCOMES[core.core_run(state, 0, loads, 0, 0, LATEST, ends.ctypes.data)]
+    rows_out = sum(tensor.rows for tensor in program.outputs)
+    ends, (in_load, in_run) = np.zeros(3, np.int64), sent
+    there = LATEST, ends.ctypes.data
+    outcome = OUTCOMES[core.core_run(state, 0, loads, in_load.ctypes.data, len(in_load), 0, *there)]
     load_cycles, load = int(ends[1]), _log(core, state)
     if outcome == "ended":
-        outcome = OUTCOMES[core.core_run(state, loads, all_ops, rows_in, rows_out, LATEST, ends.ctypes.data)]
+        outcome = OUTCOMES[core.core_run(state, loads, all_ops, in_run.ctypes.data, len(in_run), rows_out, *there)]
     if outcome != "ended":
         return Timing(outcome)
-    start, end = ends.tolist()
+    start, end, begun = ends.tolist()
     cycles = np.zeros((accounts, len(KINDS)), np.int64)
     core.core_accounts(state, end, cycles.ctypes.data)
     return Timing(
@@ -71,6 +72,7 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int) ->
         transfers=_read(core, state, "transfers").reshape(-1, TRANSFER_COLUMNS),
         spent=_read(core, state, "spent").reshape(program.topology.tiles, len(program.layers) + 1, -1),
         waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
+        began=[begun] if program.topology.host.announces_requests and program.run else [],
     )
 
 
@@ -124,7 +126,8 @@ def loaded(path: Path) -> ctypes.CDLL:
         raise NoCompiler(f"the core can't be loaded: {error}") from None
     number, place = ctypes.c_int64, ctypes.c_void_p
     core.core_new.argtypes, core.core_new.restype = [place] * 4, place
-    core.core_run.argtypes, core.core_run.restype = [place, number, number, number, number, number, place], number
+    core.core_run.restype = number
+    core.core_run.argtypes = [place, number, number, place, number, number, number, place]
     core.core_read.argtypes, core.core_read.restype = [place, number, place], number
     core.core_accounts.argtypes, core.core_accounts.restype = [place, number, place], None
     core.core_free.argtypes, core.core_free.restype = [place], None

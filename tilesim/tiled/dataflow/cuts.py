@@ -13,7 +13,6 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from typing import NamedTuple, TypeAlias
@@ -47,8 +46,7 @@ tile, and up to which iteration.
 NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
 
 
-@dataclass(frozen=True)
-class Stay:
+class Stay(NamedTuple):
     """An instruction on a tile, from when to when: places in the log."""
 
     place: int
@@ -72,9 +70,10 @@ class Stays:
         """Who has been at work on a tile between ``number`` and ``now``."""
         if tile not in self._on_tile:
             [places] = np.nonzero(self.began[:, tile] >= 0)
-            order = places[np.argsort(self.retired[places, tile], kind="stable")].tolist()
-            stays = [self.stay(tile, place) for place in order]
-            self._on_tile[tile] = [int(stay.retired) for stay in stays], stays
+            places = places[np.argsort(self.retired[places, tile], kind="stable")]
+            columns = [places, self.began[places, tile], self.retired[places, tile]]
+            stays = [Stay(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
+            self._on_tile[tile] = columns[2].tolist(), stays
         retired, stays = self._on_tile[tile]
         return [stay for stay in stays[bisect_left(retired, number) :] if stay.began <= now]
 

@@ -104,24 +104,28 @@ class Order:
 
     def _is_held(self, effect: Effect) -> bool:
         """Whether somebody is in the way anywhere; who is remembers it."""
-        when = np.where(effect.there, effect.when, -1)
-        for other in self._begun:
-            if other.first < effect.last and other is not effect and self._meetings.clash(other.place, effect.place):
-                if (other.when < when).any():
-                    other.behind.append(effect)
-                    return True
+        for other in self._before(effect):
+            if self._meetings.clash(other.place, effect.place):
+                other.behind.append(effect)
+                return True
         lacking = self._lacks(effect)
         if lacking.any():
             assert effect.needs is not None
             self._lacking[int(effect.needs[lacking.argmax(), 1])].append(effect)
         return bool(lacking.any())
 
+    def _before(self, effect: Effect) -> list[Effect]:
+        """Those that have begun, and are through before it on some tile."""
+        begun = [*self._begun]
+        before = np.array([other.when for other in begun]) < np.where(effect.there, effect.when, -1)
+        return [begun[k] for k in np.flatnonzero(before.any(axis=1)).tolist()]
+
     def _held(self, effect: Effect) -> Tiles:
         """The tiles where somebody is in the way."""
         when = np.where(effect.there, effect.when, -1)
         held = np.zeros(len(when), bool)
-        for other in self._begun:
-            if other.first < effect.last and other is not effect and self._meetings.clash(other.place, effect.place):
+        for other in self._before(effect):
+            if self._meetings.clash(other.place, effect.place):
                 held |= other.when < when
         lacking = self._lacks(effect)
         if lacking.any():
@@ -134,7 +138,8 @@ class Order:
         if effect.needs is None:
             effect.needs = self._needs(effect.place, np.flatnonzero(effect.there), effect.end)
         own, place, tile, end = effect.needs.T
-        return effect.there[own] & (self._done[place, tile] < end)
+        lacks: Tiles = effect.there[own] & (self._done[place, tile] < end)
+        return lacks
 
     def _finish(self, effect: Effect, free: Tiles) -> list[Effect]:
         """Carry an effect out on some tiles; for whom it was in the way."""

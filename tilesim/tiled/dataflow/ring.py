@@ -6,8 +6,10 @@ from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
+from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
@@ -47,14 +49,15 @@ class RingRows:
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
         log = self._within(place, first, end)
-        log = log[np.isin(log[:, 0], np.asarray(tiles) + 1)]
-        if len(log) == len(tiles):  # one stretch of rows each
-            stretches, which = np.unique(log[:, 1:], axis=0, return_inverse=True)
-            which = which.reshape(-1)
-            return [((log[which == k, 0] - 1).tolist(), [Taken(*row)]) for k, row in enumerate(stretches.tolist())]
+        log = log[self._among(log[:, 0] - 1, tiles)]
+        if len(log) == len(tiles) and (log[:, 1:] == log[0, 1:]).all():
+            return [([*tiles], [Taken(*log[0, 1:].tolist())])]
+        rows: dict[int, tuple[Taken, ...]] = {}
+        for node, *row in log.tolist():
+            rows[node - 1] = (*rows.get(node - 1, ()), Taken(*row))
         alike: dict[tuple[Taken, ...], list[int]] = {}
         for tile in tiles:
-            alike.setdefault(tuple(map(Taken._make, log[log[:, 0] == tile + 1, 1:].tolist())), []).append(tile)
+            alike.setdefault(rows[tile], []).append(tile)
         return [(same, [*taken]) for taken, same in alike.items()]
 
     def senders(self, place: int, tiles: Numbers, end: int) -> Numbers:
@@ -62,9 +65,17 @@ class RingRows:
         instruction, its tile, and up to which of its rows.
         """
         node, _, transfer, row, count = self._within(place, 0, end).T
-        theirs = self._of_tiles[transfer] & np.isin(node, tiles + 1)
+        theirs = self._of_tiles[transfer]
+        if not theirs.any():
+            return NO_NEEDS
+        theirs &= self._among(node - 1, tiles)
         op, _, tile = self._transfers[transfer[theirs]].T
         return np.stack([node[theirs] - 1, op, tile, (row + count)[theirs]], axis=1)
+
+    def _among(self, these: Numbers, tiles: Sequence[int] | Numbers) -> NDArray[np.bool_]:
+        there = np.zeros(self._topology.tiles + 2, bool)
+        there[tiles] = True
+        return there[these]
 
     def at(self, place: int, node: int) -> Bytes:
         """All that an instruction takes at a stop."""
@@ -78,7 +89,8 @@ class RingRows:
         low, high = np.searchsorted(self._log[:, 0], [place, place + 1])
         node, own, transfer, row, count = self._log[low:high, 1:].T
         start, stop = np.maximum(own, first), np.minimum(own + count, end)
-        return np.stack([node, start, transfer, row + start - own, stop - start], axis=1)[start < stop]
+        some: Numbers = np.stack([node, start, transfer, row + start - own, stop - start], axis=1)[start < stop]
+        return some
 
     def rows(self, taken: Sequence[Taken]) -> Bytes:
         """All of them, one after the other."""

@@ -16,6 +16,7 @@ from tilesim.tiled.flat.columns import (
     MESH_OUT,
     OF_CHIP,
     OF_OPS,
+    OF_SENDINGS,
     OPS,
     SENDERS,
     Bitmap,
@@ -70,6 +71,7 @@ class _Check:
         self._headers()
         self._destinations()
         self._transfers()
+        self._sent()
 
     def _shapes(self) -> None:
         """What C takes is flat, whole and of 64 bits."""
@@ -78,9 +80,12 @@ class _Check:
             "pool": (np.int64, (self.pool.size,)),
             "bitmaps": (np.uint64, (self.tables.bitmaps.size,)),
             "chip": (np.int64, (len(CHIP),)),
+            "load": (np.int64, (len(self.tables.sent[0]), len(OF_SENDINGS))),
+            "run": (np.int64, (len(self.tables.sent[1]), len(OF_SENDINGS))),
         }
+        of_sections = dict(zip(("load", "run"), self.tables.sent, strict=True))
         for name, (dtype, shape) in wanted.items():
-            array: NDArray[np.generic] = getattr(self.tables, name)
+            array: NDArray[np.generic] = of_sections[name] if name in of_sections else getattr(self.tables, name)
             if array.dtype != dtype or array.shape != shape or not (array.flags.c_contiguous and array.flags.aligned):
                 how = "" if array.flags.c_contiguous else ", not in one piece"
                 said = f"{np.dtype(dtype)} of shape {shape}, not {array.dtype} of shape {array.shape}{how}"
@@ -108,6 +113,15 @@ class _Check:
             int.from_bytes(row.astype("<u8").tobytes(), "little")
             for row in self.tables.bitmaps.reshape(-1, self.chip["bitmap_words"])
         ]
+
+    def _sent(self) -> None:
+        """The host sends whole rows of numbers, for which there is room, and little more than can be counted."""
+        for section, table in zip(("load", "run"), self.tables.sent, strict=True):
+            rows = np.arange(len(table))
+            for k, (name, holds) in enumerate(OF_SENDINGS.items()):
+                self._number(f"sent in {section}", rows, name, table[:, k], holds)
+            if (count := int(table[:, -1].sum())) > self.chip["host_rows"]:
+                raise _fault("chip", 0, "host_rows", f"at least {count}", self.chip["host_rows"])
 
     def _kinds(self) -> None:
         """Whose each row is; nothing else can be looked at without that."""

@@ -115,6 +115,7 @@ OF_OPS = {
     "transfers": Column(AT_LEAST_ONE, ("infeed",)),
     "turn": Column(Number(), ("infeed",)),
     "output": Column(Number(below="outputs"), ("outfeed",)),
+    "owes": Column(Rows("rounds", {"owes": Number(below=NEVER)}), ("outfeed",)),
     "classify_cycles": Column(Number(), ("classify",)),
     "reply_rows": Column(AT_LEAST_ONE, ("classify",)),
     "idle": Column(Number(below=1 << len(Engine)), ("fence", "scalar_fence")),
@@ -140,7 +141,9 @@ OF_CHIP = {
     "wide_ports": AT_LEAST_ONE,
     "fill_cycles": Number(),
     "strict_compare": ONE_OR_NOT,
-    "host_row_cycles": AT_LEAST_ONE,
+    "to_chip_pays": AT_LEAST_ONE,
+    "from_chip_pays": AT_LEAST_ONE,
+    "announces": ONE_OR_NOT,
     "host_latency_cycles": Number(),
     "host_queue_rows": AT_LEAST_ONE,
     "host_rows": Number(),
@@ -149,7 +152,9 @@ OF_CHIP = {
     "transfers": Number(),
 }
 """What it knows of the chip."""
-COLUMNS, CHIP = tuple(OF_OPS), tuple(OF_CHIP)
+OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT}
+"""What it knows of what the host sends."""
+COLUMNS, CHIP, SENDINGS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS)
 
 
 def header_text() -> str:
@@ -172,6 +177,7 @@ def header_text() -> str:
         "#define CAUSES (KINDS + FLAGS)",
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
+        _struct("Sending", SENDINGS),
     ]
     return "\n".join(lines) + "\n"
 

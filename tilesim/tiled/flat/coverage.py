@@ -6,17 +6,6 @@ from collections.abc import Iterator
 
 from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.topology import Host
-
-HOST_KEYS = (
-    "to_chip_bytes_per_second",
-    "from_chip_bytes_per_second",
-    "request_ns",
-    "sends_instructions",
-    "sends_parameters",
-    "sends_padding",
-)
-"""What a link of the host may have that the core does not know: it takes each as it is if nothing is said."""
 
 
 def uncovered(program: Program) -> list[str]:
@@ -25,17 +14,13 @@ def uncovered(program: Program) -> list[str]:
 
 
 def _of_chip(program: Program) -> Iterator[str]:
-    ring, host = program.topology.ring, program.topology.host
+    ring = program.topology.ring
     if ring.no_consumer != "stall":
         yield f"ring.no_consumer must be stall for the compiled engine, not {ring.no_consumer}"
     if ring.queue != "split":
         yield f"ring.queue must be split for the compiled engine, not {ring.queue}"
     if ring.consumer_queues != 1:
         yield f"ring.consumer_queues must be 1 for the compiled engine, not {ring.consumer_queues}"
-    for key in HOST_KEYS:
-        value, known = getattr(host, key), getattr(Host(), key)
-        if value != known:
-            yield f"host.{key} must be {str(known).lower()} for the compiled engine, not {str(value).lower()}"
 
 
 def _of_instructions(program: Program) -> Iterator[str]:

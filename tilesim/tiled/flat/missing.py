@@ -3,3 +3,7 @@
 
 class NoCompiler(Exception):
     """There is no core, and nothing to make it with."""
+
+
+class SwitchedOff(NoCompiler):
+    """Nobody wants a core."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from tilesim.tiled.flat.columns import EVENTS
@@ -27,7 +27,7 @@ class Timing:
     ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are
     moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
     tile's tensorops for each layer (none before the first) by cause, and ``waits`` those between them: tile,
-    instruction, cause, from when to when.
+    instruction, cause, from when to when. ``began``: when the controller began with a request that the host announced.
     """
 
     outcome: str
@@ -40,6 +40,7 @@ class Timing:
     transfers: Numbers | None = None
     spent: Numbers | None = None
     waits: Numbers | None = None
+    began: Sequence[int] = ()
 
     @property
     def events(self) -> Numbers | None:

@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
 from tilesim.tiled.flat.columns import OPS, SOURCES
+from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.instructions import (
@@ -35,7 +36,8 @@ from tilesim.tiled.isa.model.instructions import (
     raised_flag,
 )
 from tilesim.tiled.isa.model.loops import completions, gates, iterations
-from tilesim.tiled.topology import Topology
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -49,9 +51,11 @@ KINDS = {op: k for k, op in enumerate(OPS)}
 class RowMaker:
     """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
 
-    def __init__(self, topology: Topology, decoder: Decoder | None = None) -> None:
+    def __init__(self, program: Program, decoder: Decoder | None = None) -> None:
+        topology = program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
+        self._outgoing = Outgoing(program)
         self._memories = TileMemories("tables", topology, 1)
         self._decoder = decoder or Decoder(TraversalForm(topology.tile))
         self._pool: list[int] = []
@@ -171,7 +175,7 @@ class RowMaker:
         return {
             "kind": KINDS["infeed"],
             "rounds": op.rows,
-            "source": SOURCES.index(op.source),
+            "source": SOURCES.index("host" if takes_from_host(op, self._topology) else op.source),
             "transfers": op.transfers,
             "turn": op.turn,
             "to": self._bitmap(op.to),
@@ -180,7 +184,9 @@ class RowMaker:
 
     @_of.register
     def _(self, op: Outfeed) -> Row:
-        return {"kind": KINDS["outfeed"], "rounds": op.rows, "output": op.output}
+        rate = self._topology.host.from_chip_bytes_per_second
+        owes = self._list(owed(size, rate, self._topology) for size in self._outgoing.sizes(op))
+        return {"kind": KINDS["outfeed"], "rounds": op.rows, "output": op.output, "owes": owes}
 
     @_of.register
     def _(self, op: ScalarFence) -> Row:

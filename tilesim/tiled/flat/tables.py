@@ -9,9 +9,10 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS
+from tilesim.tiled.flat.host import owed, sent
 from tilesim.tiled.flat.rows import RowMaker
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, RingProduce
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
 
@@ -30,27 +31,36 @@ class Tables:
     pool: Numbers
     bitmaps: NDArray[np.uint64]
     chip: Numbers
+    sent: tuple[Numbers, Numbers]
+    """What the host sends in either section, a row each: cycles of a pause, what it owes its link, whether it is data.
+    """
 
 
 def tables_of(program: Program, decoder: Decoder | None = None) -> Tables:
     """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops."""
-    maker = RowMaker(program.topology, decoder)
+    maker = RowMaker(program, decoder)
     rows = [maker.row(op, first=not k) for section in _sections(program) for k, op in enumerate(section)]
     ops = np.array([[row.get(name, 0) for name in COLUMNS] for row in rows], np.int64).reshape(-1, len(COLUMNS))
-    of_chip = _chip(program, maker.bitmap_words)
+    load, run = (_sent(program, section) for section in (program.load, program.run))
+    of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)
-    return Tables(ops, maker.pool(), maker.bitmaps(), chip)
+    return Tables(ops, maker.pool(), maker.bitmaps(), chip, (load, run))
 
 
-def _sections(program: Program) -> Sequence[Sequence[object]]:
+def _sent(program: Program, section: Sequence[Instruction]) -> Numbers:
+    topology, rate = program.topology, program.topology.host.to_chip_bytes_per_second
+    rows = [(each.pause_cycles, owed(each.size_bytes, rate, topology), each.is_row) for each in sent(program, section)]
+    return np.array(rows, np.int64).reshape(-1, len(SENDINGS))
+
+
+def _sections(program: Program) -> Sequence[Sequence[Instruction]]:
     return program.load, program.run
 
 
-def _chip(program: Program, bitmap_words: int) -> dict[str, int]:
+def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]:
     chip, row = program.topology, program.topology.wide_memory.row_bytes
-    row_cycles = ceil(row / chip.host.bytes_per_cycle)
     parameters = max((segment.address + segment.data.size for segment in program.data), default=0)
-    spare_rows = (chip.data_memory.size_bytes - parameters) // row
+    spare_rows = 0 if chip.host.sends_parameters else (chip.data_memory.size_bytes - parameters) // row
     return {
         "tiles": chip.tiles,
         "columns": chip.grid.columns,
@@ -68,10 +78,12 @@ def _chip(program: Program, bitmap_words: int) -> dict[str, int]:
         "wide_ports": chip.wide_memory.ports,
         "fill_cycles": chip.tile.multiplier_cycles if chip.tile.traversal == "multiplier" else 0,
         "strict_compare": chip.tile.strict_compare,
-        "host_row_cycles": row_cycles,
+        "to_chip_pays": chip.host.to_chip_bytes_per_second or 1,
+        "from_chip_pays": chip.host.from_chip_bytes_per_second or 1,
+        "announces": chip.host.announces_requests,
         "host_latency_cycles": chip.host.latency_cycles,
-        "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // row_cycles + spare_rows,
-        "host_rows": sum(tensor.rows for tensor in program.inputs),
+        "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // chip.to_chip_cycles(row) + spare_rows,
+        "host_rows": host_rows,
         "data_row_cycles": ceil(row / chip.data_memory.bytes_per_cycle),
         "outputs": len(program.outputs),
         "transfers": sum(_transfers(op) for op in (*program.load, *program.run)),

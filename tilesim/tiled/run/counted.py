@@ -6,10 +6,12 @@ program. Each unit has it for one of the instructions of every layer.
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 from itertools import chain
 from typing import Any
+
+import numpy as np
 
 from tilesim.arithmetic import classify
 from tilesim.machines.statistics import Bus
@@ -18,6 +20,7 @@ from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED
 from tilesim.tiled.flat.columns import KINDS
+from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
 from tilesim.tiled.flat.tables import Numbers
@@ -41,6 +44,7 @@ from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import RunPart
 from tilesim.tiled.units.classifier import PER_COMPARISON, PER_ELEMENT
+from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
@@ -60,7 +64,7 @@ def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     tiles = range(program.topology.tiles)
     mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
     parts = [RunPart(timing.start, _shares(program, timing))]
-    return Measured([*units.values()], _buses(units), mac_arrays, parts, [], lambda _: timing.start, [])
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, timing.began, lambda _: timing.start, [])
 
 
 def tracks(topology: Topology) -> Iterator[str]:
@@ -101,15 +105,21 @@ class _Counter:
         self._topology = program.topology
         self._row_bytes = program.topology.wide_memory.row_bytes
         self._memories = TileMemories("counted", program.topology, 1)
+        self._outgoing = Outgoing(program)
         self._labels: dict[int, str] = {}
         for op in program.run:
             self._labels.setdefault(op.layer, op.label)
         self._acts: dict[tuple[str, int, int], Counter[Action]] = {}
-        self._moves: Counter[tuple[str, int]] = Counter()
-        self._carried: Counter[tuple[int, int]] = Counter()
+        layers, nodes, stops = len(program.layers) + 1, self._topology.ring_links, self._topology.instruction_bus_stops
+        self._moves: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
+        self._ring = np.zeros((nodes, layers), np.int64)
+        self._carried = np.zeros((stops + 1, layers), np.int64)
+        """By how many stops an instruction passes; those of no layer, as everywhere here, are the last ones."""
 
     def count(self) -> None:
         announced = 0
+        for each in sent(self._program, self._program.run):
+            self._move("host.infeed", each.layer, each.size_bytes)
         for op in self._program.run:
             size_bytes = (op.words - (announced > 0)) * WORD_BYTES
             announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
@@ -117,15 +127,17 @@ class _Counter:
                 self._move("controller", op.layer, size_bytes)
                 self._carried[header_of(op, self._topology.tiles).bit_length(), op.layer] += size_bytes
             self._count(op)
-        for (stops, layer), size_bytes in self._carried.items():
-            for stop in range(stops):
-                self._move(f"instruction_bus.stop{stop}", layer, size_bytes)
+        passed = self._carried[::-1].cumsum(axis=0)[-2::-1]
+        self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
+        self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._book()
 
     def _book(self) -> None:
-        for (track, layer), moved_bytes in self._moves.items():
-            if moved_bytes:
-                self._units[f"chip.{track}"].moved[self._labels[layer]] = moved_bytes
+        labels = [self._labels.get(layer, "") for layer in (*range(len(self._program.layers)), -1)]
+        for track, moved in self._moves.items():
+            shown = np.flatnonzero(moved)
+            named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
+            self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
         for (name, tiles, layer), actions in self._acts.items():
             for track in [f"tile{tile}.{name}" for tile in bits(tiles)] if tiles else [name]:
                 unit = self._units[f"chip.{track}"]
@@ -136,7 +148,7 @@ class _Counter:
         if isinstance(op, Infeed):
             self._count_infeed(op)
         elif isinstance(op, Outfeed):
-            self._move("host.outfeed", op.layer, op.rows * self._row_bytes)
+            self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))
         elif isinstance(op, Classify):
             self._count_classify(op)
         elif isinstance(op, TensorOp):
@@ -165,9 +177,7 @@ class _Counter:
         self._move("infeed", op.layer, op.transfers * size_bytes)
         for k in range(op.transfers):
             self._pass(0, op.to << k, op.layer, size_bytes)
-        if op.source == "host":
-            self._move("host.infeed", op.layer, op.transfers * size_bytes)
-        if op.source == "data":
+        if op.source == "data" and not takes_from_host(op, self._topology):
             self._act("infeed", op, {Action.DATA_MEMORY_READ: op.total_rows})
 
     def _count_classify(self, op: Classify) -> None:
@@ -181,12 +191,13 @@ class _Counter:
     def _pass(self, sender: int, to: int, layer: int, size_bytes: int) -> None:
         """Bytes go over the ring's links up to the last of the nodes that they are for."""
         nodes = self._topology.tiles + 3
-        reach = max((node + 1 - sender) % nodes for node in bits(to))
-        for place in range(reach):
-            self._move(f"ring.link{(sender + place) % nodes}", layer, size_bytes)
+        before = to & (1 << max(sender - 1, 0)) - 1  # those that it reaches beyond the last node
+        reach = (before or to).bit_length() + nodes * (before > 0)
+        self._ring[sender : min(reach, nodes), layer] += size_bytes
+        self._ring[: max(0, reach - nodes), layer] += size_bytes
 
     def _move(self, track: str, layer: int, size_bytes: int) -> None:
-        self._moves[track, layer] += size_bytes
+        self._moves[track][layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
         self._acts.setdefault((name, getattr(op, "tiles", 0), op.layer), Counter()).update(actions)

@@ -15,7 +15,7 @@ from tilesim.run import Run, RunProgress
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
-from tilesim.tiled.flat.missing import NoCompiler
+from tilesim.tiled.flat.missing import NoCompiler, SwitchedOff
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
@@ -46,8 +46,15 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
     try:
         library()
     except NoCompiler as error:
-        return f"SimPy ran this, not the compiled engine: {error}" if options.engine == "compiled" else ""
+        return _without_core(error, options.engine == "compiled")
     return _run(frame.named(program), inputs, options)
+
+
+def _without_core(error: NoCompiler, asked: bool) -> str:
+    """A line for who asked for the compiled engine, or may not know how to have it."""
+    if asked:
+        return f"SimPy ran this, not the compiled engine: {error}"
+    return "" if isinstance(error, SwitchedOff) else f"SimPy ran this, in two to three times the time: {error}"
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:

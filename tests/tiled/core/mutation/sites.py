@@ -39,15 +39,17 @@ COMMENT = re.compile(r"/\*.*?\*/|^\s*/\*.*|^   .*\*/$")
 
 
 class Mutant(NamedTuple):
-    """A line of a file by its place, and what it becomes."""
+    """A line of a file by its place, what it becomes, and how many of its kind there are up to it."""
 
     file: str
     line: int
     old: str
     new: str
+    nth: int = 1
 
     def __str__(self) -> str:
-        return f"{self.file}: {self.old.strip()} -> {self.new.strip()}"
+        nth = f" ({self.nth})" if self.nth > 1 else ""
+        return f"{self.file}: {self.old.strip()} -> {self.new.strip()}{nth}"
 
     def written(self, folder: Path) -> None:
         """Change the copy of the file in there."""
@@ -60,14 +62,15 @@ class Mutant(NamedTuple):
 
 def mutants(sources: Path) -> list[Mutant]:
     """All that there are, in an order that is drawn: a line that comes, goes or changes moves no other one."""
-    drawn, seen = [], Counter[str]()
+    drawn: list[Mutant] = []
+    seen = Counter[str]()
     for path in sorted(sources.glob("*.c")):
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")):
             for new in _changed(line):
                 mutant = Mutant(path.name, number, line, new)
                 seen[str(mutant)] += 1
-                drawn.append((sha256(f"{mutant} {seen[str(mutant)]}".encode()).digest(), mutant))
-    return [mutant for _, mutant in sorted(drawn)]
+                drawn.append(mutant._replace(nth=seen[str(mutant)]))
+    return sorted(drawn, key=lambda mutant: sha256(str(mutant).encode()).digest())
 
 
 def _changed(line: str) -> Iterator[str]:
