@@ -98,7 +98,7 @@ static i32 live_controller(Core *core) {
             core->stirred = 1;
             if (controller->until--) return BUSY;
             controller->state = RESTS;
-            core->next_op++;
+            log_row(&core->events, core->cycle, -1, core->next_op++, CONTROLLER_UNIT, RETIRED, 0);
         }
         if (core->next_op == core->end_op) return IDLE;
         if (core->cycle < core->program_at) return HOST;

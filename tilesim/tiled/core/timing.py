@@ -70,7 +70,10 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
         load,
         _log(core, state),
         transfers=_read(core, state, "transfers").reshape(-1, TRANSFER_COLUMNS),
-        spent=_read(core, state, "spent").reshape(program.topology.tiles, len(program.layers) + 1, -1),
+        spent=_read(core, state, "spent").reshape(
+            program.topology.tiles, max(1, len(program.requests)), len(program.layers) + 1, -1
+        ),
+        arrivals=_read(core, state, "arrivals"),
         waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
         began=[begun] if program.topology.host.announces_requests and program.run else [],
     )

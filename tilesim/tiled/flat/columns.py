@@ -18,7 +18,7 @@ OUTCOMES = ("ended", "hung", "collided", "endless")
 READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "transfers")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
-UNITS = ("infeed", "outfeed", "classifier")
+UNITS = ("infeed", "outfeed", "classifier", "controller")
 LOG_COLUMNS = 6
 TRANSFER_COLUMNS = 7
 ACCOUNTS_A_TILE = len(Engine) + 1 + 4
