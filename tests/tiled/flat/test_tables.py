@@ -68,12 +68,6 @@ def test_what_is_not_covered_is_named(program: Program) -> None:
     ]
     many = replace(program, requests=(Request("a", 1),) * 17)
     assert uncovered(many) == ["requests must be at most 16 for the compiled engine, not 17"]
-    host = program.topology.host.model_copy(update={"request_ns": 200})
-    two = replace(many, requests=many.requests[:2], topology=program.topology.model_copy(update={"host": host}))
-    assert uncovered(two) == [
-        "requests must be one inference for the compiled engine where the host announces them (host.request_ns, "
-        "host.sends_instructions), not 2"
-    ]
 
 
 def test_instructions_that_are_not_covered_are_named(program: Program) -> None:

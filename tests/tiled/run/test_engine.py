@@ -82,7 +82,7 @@ def test_many_inferences_are_refused(program: Program) -> None:
 
 @COMPILED
 @pytest.mark.parametrize("order", [[0, 0], [1, 0, 1], [0, 0, 1, 1]])
-@pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x2", "edge-4x4"])
+@pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x2", "edge-4x4", "coral-usb", "coral-pcie"])
 def test_several_inferences_are_the_same_on_both_engines(chip: str, order: list[int]) -> None:
     networks = [tilesim.load_network(name) for name in ("pocket", "digits")]
     programs = tilesim.compile_networks(networks, tilesim.load_topology(chip))

@@ -56,6 +56,7 @@ class RowMaker:
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
         self._layers = len(program.layers) + 1
+        self._begins = {request.begins for request in program.requests if request.begins}
         self._outgoing = Outgoing(program)
         self._memories = TileMemories("tables", topology, 1)
         self._decoder = decoder or Decoder(TraversalForm(topology.tile))
@@ -191,7 +192,12 @@ class RowMaker:
 
     @_of.register
     def _(self, op: ScalarFence) -> Row:
-        return {"kind": KINDS["scalar_fence"], "count": op.count, "idle": len(op.idle)}
+        return {
+            "kind": KINDS["scalar_fence"],
+            "count": op.count,
+            "idle": len(op.idle),
+            "begins": op.label in self._begins,
+        }
 
     def _counted(self, op: Any) -> Row:
         nest = counted_nest(op)

@@ -93,6 +93,7 @@ def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]
         "to_chip_pays": chip.host.to_chip_bytes_per_second or 1,
         "from_chip_pays": chip.host.from_chip_bytes_per_second or 1,
         "announces": chip.host.announces_requests,
+        "requests": max(1, len(program.requests)),
         "host_latency_cycles": chip.host.latency_cycles,
         "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // chip.to_chip_cycles(row) + spare_rows,
         "host_rows": host_rows,

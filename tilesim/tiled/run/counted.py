@@ -68,7 +68,11 @@ def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     def arrival(outputs: Iterable[int]) -> int:
         return int(max((arrivals[output] for output in outputs), default=0))
 
-    return Measured([*units.values()], _buses(units), mac_arrays, _parts(program, timing), timing.began, arrival, [])
+    parts, came = _parts(program, timing), timing.programs
+    assert came is not None
+    announced = program.topology.host.announces_requests
+    began = [max(part.start, there) for part, there in zip(parts, came.tolist(), strict=True)] if announced else []
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, began, arrival, [])
 
 
 def tracks(topology: Topology) -> Iterator[str]:
