@@ -221,3 +221,10 @@ def test_what_the_host_sends_must_be_rows_or_not() -> None:
     must_be_refused(replace(tables, sent=(load, run[:, :2])), "run, all rows and columns: must be int64 of shape")
     twice = np.concatenate([run, run])
     must_be_refused(replace(tables, sent=(load, twice)), "chip, row 0, column host_rows: must be at least")
+    announced = np.zeros((9, 3), np.int64)
+    must_be_refused(replace(tables, sent=(load, announced)), "chip, row 0, column requests: must be at least 9, not 1")
+
+
+def test_requests_begin_behind_no_more_fences_than_there_are() -> None:
+    tables, row = a_row("scalar_fence")
+    refused_in_chip(spoiled(tables, "ops", (row, COLUMN["begins"]), 1), "requests", 1, "at least 2, not 1")

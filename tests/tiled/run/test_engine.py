@@ -3,6 +3,7 @@
 from dataclasses import replace
 from typing import Any
 
+import numpy as np
 import pytest
 
 import tilesim
@@ -73,10 +74,22 @@ def test_all_that_is_not_covered_is_named_at_once(program: Program) -> None:
     assert tilesim.simulate(odd, engine="auto", keep_tensors=True).engine == "simpy"
 
 
-def test_several_inferences_are_refused(program: Program) -> None:
-    with pytest.raises(InputError, match="requests must be one inference for the compiled engine, not 2"):
-        tilesim.simulate_requests([program], order=[0, 0], engine="compiled")
-    assert tilesim.simulate_requests([program], order=[0, 0], engine="auto").engine == "simpy"
+def test_many_inferences_are_refused(program: Program) -> None:
+    with pytest.raises(InputError, match="requests must be at most 16 for the compiled engine, not 17"):
+        tilesim.simulate_requests([program], order=[0] * 17, engine="compiled")
+    assert tilesim.simulate_requests([program], order=[0] * 17, engine="auto").engine == "simpy"
+
+
+@COMPILED
+@pytest.mark.parametrize("order", [[0, 0], [1, 0, 1], [0, 0, 1, 1]])
+@pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x2", "edge-4x4", "coral-usb", "coral-pcie"])
+def test_several_inferences_are_the_same_on_both_engines(chip: str, order: list[int]) -> None:
+    networks = [tilesim.load_network(name) for name in ("pocket", "digits")]
+    programs = tilesim.compile_networks(networks, tilesim.load_topology(chip))
+    defined, run = (tilesim.simulate_requests(programs, order=order, engine=name) for name in ("simpy", "compiled"))
+    assert (run.engine, run.json()) == ("compiled", defined.json())
+    for one, other in zip(run.outputs, defined.outputs, strict=True):
+        np.testing.assert_array_equal(one, other)
 
 
 def test_an_engine_must_be_one_of_three(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

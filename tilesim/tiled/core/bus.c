@@ -88,6 +88,7 @@ static int dispatch(Core *core, const Columns *op, i64 number) {
 static int awaits_fence(Core *core, const Columns *op) {
     if (core->fences < op->count || (op->idle && core->through < core->outfeeds)) return 1;
     core->fences -= op->count;
+    core->request += op->begins;
     return 0;
 }
 
@@ -98,10 +99,10 @@ static i32 live_controller(Core *core) {
             core->stirred = 1;
             if (controller->until--) return BUSY;
             controller->state = RESTS;
-            core->next_op++;
+            log_row(&core->events, core->cycle, -1, core->next_op++, CONTROLLER_UNIT, RETIRED, 0);
         }
         if (core->next_op == core->end_op) return IDLE;
-        if (core->cycle < core->program_at) return HOST;
+        if (core->cycle < core->program_at[core->request]) return HOST;
         const Columns *op = &core->ops[core->next_op];
         controller->until = 1;
         if (op->kind == SCALAR_FENCE_OP) {

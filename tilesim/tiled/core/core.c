@@ -84,7 +84,7 @@ static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soones
 
 /* The next cycle in which something is sure to come, NEVER: none. */
 static i64 next_event(const Core *core) {
-    i64 now = core->cycle, next = sooner(now, core->next_wake, core->program_at);
+    i64 now = core->cycle, next = sooner(now, core->next_wake, core->program_at[core->request]);
     const Fifo *queues[] = {&core->host_queue, &core->forwarded, &core->infeed.buffer, &core->outfeed.buffer};
     const Thread *threads[] = {&core->host_infeed, &core->infeed, &core->outfeed, &core->classifier};
     for (int k = 0; k < 4; k++) {
@@ -120,16 +120,16 @@ static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64
     memset(core->spent, 0, (size_t)(core->chip.tiles * core->chip.layers * CAUSES) * sizeof(i64));
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
     core->events.count = core->deliveries.count = core->waits.count = 0;
-    core->passed = core->host_sent = core->received = 0;
+    core->passed = core->host_sent = core->received = core->programs = core->request = 0;
     core->sendings = sendings;
     core->host_sendings = count;
-    core->program_at = core->chip.announces && end > first ? NEVER : 0;
+    for (i64 k = 0; k < core->chip.requests; k++) core->program_at[k] = core->chip.announces ? NEVER : 0;
     core->next_op = first;
     core->end_op = end;
 }
 
 /* Run the instructions from `first` to `end` with what the host sends, up to so many rows back to it; the first cycle,
-   that after the last and that when its instructions were there stand in `cycles`. What came of it: one of OUTCOMES. */
+   and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
 i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, i64 rows_out, i64 latest,
              i64 *cycles) {
     restart(core, first, end, sendings, count);
@@ -140,7 +140,6 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
         next = core->stirred ? core->cycle + 1 : next_event(core);
     }
     cycles[0] = core->start;
-    cycles[2] = core->program_at;
     cycles[1] = core->start > core->last_arrival ? core->start : core->last_arrival;
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until;
@@ -203,6 +202,7 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
     fifo_new(core, &core->host_queue, chip->host_queue_rows, chip->host_rows);
     fifo_new(core, &core->forwarded, FORWARDED_ROWS, FORWARDED_ROWS);
     core->arrivals = zeros(core, chip->outputs, sizeof(i64));
+    core->program_at = zeros(core, chip->requests + 1, sizeof(i64));
     core->transfers = zeros(core, chip->transfers, sizeof(Transfer));
     core->passages = zeros(core, 2 * (chip->tiles + 3), sizeof(Passage));
     core->credited = zeros(core, 2 * (chip->tiles + 3), sizeof(Stop *));
@@ -213,9 +213,8 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
 }
 
 void core_free(Core *core) {
-    free(core->events.data);
-    free(core->deliveries.data);
-    free(core->waits.data);
+    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data};
+    for (int k = 0; k < 3; k++) free(logs[k]);
     for (void **block = core->blocks, **next; block; block = next) {
         next = block[0];
         free(block);
@@ -225,10 +224,10 @@ void core_free(Core *core) {
 
 /* What is read out: how many numbers there are of each of READOUTS, and where they stand. */
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
-    i64 spent = core->chip.tiles * core->chip.layers * CAUSES, of_transfer = sizeof(Transfer) / sizeof(i64);
+    i64 spent = core->chip.tiles * core->chip.layers * CAUSES, a_transfer = sizeof(Transfer) / sizeof(i64);
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
-                        {core->arrivals, core->chip.outputs, 0},
-                        {(i64 *)core->transfers, core->transfer_count * of_transfer, 0}};
+                        {core->arrivals, core->chip.outputs, 0}, {core->program_at, core->chip.requests, 0},
+                        {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}};
     *numbers = read[what].data;
     return read[what].count;
 }

@@ -109,7 +109,8 @@ typedef struct {
     Fifo host_queue, forwarded;
     const Sending *sendings;
     Carrier to_chip, from_chip;
-    i64 host_sendings, host_sent, program_at, last_arrival;
+    i64 host_sendings, host_sent, last_arrival, programs, request;
+    i64 *program_at; /* when each request's instructions are there */
     i64 *arrivals; /* of each output's last row */
     i64 passed, passing, fences, outfeeds, through, received;
     i64 next_op, end_op, start;

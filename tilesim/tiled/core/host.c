@@ -16,7 +16,7 @@ static i32 live_host_infeed(Core *core) {
             if (core->cycle < thread->until) return BUSY;
             i64 later = core->chip.host_latency_cycles + (core->to_chip.owed > 0);
             if (sending->is_row) fifo_put(core, &core->host_queue, 0, later);
-            if (!sending->is_row && !sending->pause_cycles) core->program_at = core->cycle + later;
+            if (!sending->is_row && !sending->pause_cycles) core->program_at[core->programs++] = core->cycle + later;
             core->host_sent++;
             thread->state = RESTS;
         } else if (thread->state == RESTS) {

@@ -50,7 +50,7 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
 def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, sent: tuple[Numbers, Numbers]) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
     rows_out = sum(tensor.rows for tensor in program.outputs)
-    ends, (in_load, in_run) = np.zeros(3, np.int64), sent
+    ends, (in_load, in_run) = np.zeros(2, np.int64), sent
     there = LATEST, ends.ctypes.data
     outcome = OUTCOMES[core.core_run(state, 0, loads, in_load.ctypes.data, len(in_load), 0, *there)]
     load_cycles, load = int(ends[1]), _log(core, state)
@@ -58,7 +58,7 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
         outcome = OUTCOMES[core.core_run(state, loads, all_ops, in_run.ctypes.data, len(in_run), rows_out, *there)]
     if outcome != "ended":
         return Timing(outcome)
-    start, end, begun = ends.tolist()
+    start, end = ends.tolist()
     cycles = np.zeros((accounts, len(KINDS)), np.int64)
     core.core_accounts(state, end, cycles.ctypes.data)
     return Timing(
@@ -70,9 +70,12 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
         load,
         _log(core, state),
         transfers=_read(core, state, "transfers").reshape(-1, TRANSFER_COLUMNS),
-        spent=_read(core, state, "spent").reshape(program.topology.tiles, len(program.layers) + 1, -1),
+        spent=_read(core, state, "spent").reshape(
+            program.topology.tiles, max(1, len(program.requests)), len(program.layers) + 1, -1
+        ),
+        arrivals=_read(core, state, "arrivals"),
         waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
-        began=[begun] if program.topology.host.announces_requests and program.run else [],
+        programs=_read(core, state, "programs"),
     )
 
 

@@ -120,8 +120,13 @@ class _Check:
             rows = np.arange(len(table))
             for k, (name, holds) in enumerate(OF_SENDINGS.items()):
                 self._number(f"sent in {section}", rows, name, table[:, k], holds)
-            if (count := int(table[:, -1].sum())) > self.chip["host_rows"]:
-                raise _fault("chip", 0, "host_rows", f"at least {count}", self.chip["host_rows"])
+            rows_sent, announced = int(table[:, 2].sum()), int(((table[:, 0] == 0) & (table[:, 2] == 0)).sum())
+            for name, count in (("host_rows", rows_sent), ("requests", announced)):
+                if count > self.chip[name]:
+                    raise _fault("chip", 0, name, f"at least {count}", self.chip[name])
+        fences = self._column("begins")[self._of("scalar_fence")]
+        if (count := int(fences.sum()) + 1) > self.chip["requests"]:
+            raise _fault("chip", 0, "requests", f"at least {count}", self.chip["requests"])
 
     def _kinds(self) -> None:
         """Whose each row is; nothing else can be looked at without that."""

@@ -15,10 +15,10 @@ KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port"
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
-READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "transfers")
+READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
-UNITS = ("infeed", "outfeed", "classifier")
+UNITS = ("infeed", "outfeed", "classifier", "controller")
 LOG_COLUMNS = 6
 TRANSFER_COLUMNS = 7
 ACCOUNTS_A_TILE = len(Engine) + 1 + 4
@@ -122,6 +122,7 @@ OF_OPS = {
     "reset": Column(Number(below=1 << len(Flag)), ("fence",)),
     "increment": Column(Number(), ("fence",)),
     "count": Column(Number(), ("scalar_fence",)),
+    "begins": Column(ONE_OR_NOT, ("scalar_fence",)),
 }
 """What the core knows of an instruction."""
 OF_CHIP = {
@@ -144,6 +145,7 @@ OF_CHIP = {
     "to_chip_pays": AT_LEAST_ONE,
     "from_chip_pays": AT_LEAST_ONE,
     "announces": ONE_OR_NOT,
+    "requests": AT_LEAST_ONE,
     "host_latency_cycles": Number(),
     "host_queue_rows": AT_LEAST_ONE,
     "host_rows": Number(),

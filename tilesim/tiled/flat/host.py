@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import HostTensor, Program
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.host.sendings import takes_from_host
+from tilesim.tiled.units.host.sendings import requests, takes_from_host
 
 
 class Sent(NamedTuple):
@@ -25,14 +25,16 @@ def sent(program: Program, section: Sequence[Instruction]) -> Iterator[Sent]:
     """What the host sends in a section of a program, in order."""
     topology, row_bytes = program.topology, program.topology.wide_memory.row_bytes
     left = iter(_sizes(program.sent, topology)) if section is program.run else iter(())
-    if section and topology.request_cycles:
-        yield Sent(-1, 0, is_row=False, pause_cycles=topology.request_cycles)
-    if section and topology.host.announces_requests:
-        yield Sent(-1, program_bytes(section) if topology.host.sends_instructions else 0, is_row=False)
-    for op in section:
-        if isinstance(op, Infeed) and takes_from_host(op, topology):
-            sizes = repeat(row_bytes) if op.source == "data" else left
-            yield from (Sent(op.layer, size) for _, size in zip(range(op.total_rows), sizes, strict=False))
+    begins = {request.begins for request in program.requests if request.begins}
+    for request in requests(section, begins):
+        if topology.request_cycles:
+            yield Sent(-1, 0, is_row=False, pause_cycles=topology.request_cycles)
+        if topology.host.announces_requests:
+            yield Sent(-1, program_bytes(request) if topology.host.sends_instructions else 0, is_row=False)
+        for op in request:
+            if isinstance(op, Infeed) and takes_from_host(op, topology):
+                sizes = repeat(row_bytes) if op.source == "data" else left
+                yield from (Sent(op.layer, size) for _, size in zip(range(op.total_rows), sizes, strict=False))
     yield from (Sent(-1, size) for size in left)
 
 

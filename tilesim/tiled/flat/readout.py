@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from tilesim.tiled.flat.columns import EVENTS
@@ -26,8 +26,9 @@ class Timing:
     if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, which began at ``start``;
     ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are
     moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
-    tile's tensorops for each layer (none before the first) by cause, and ``waits`` those between them: tile,
-    instruction, cause, from when to when. ``began``: when the controller began with a request that the host announced.
+    tile's tensorops for each request and layer (none before the first) by cause, and ``waits`` those between them:
+    tile, instruction, cause, from when to when. ``programs``: when each request, if the host announces it, was
+    there; ``arrivals``: when the last row of each output was at the host.
     """
 
     outcome: str
@@ -40,7 +41,8 @@ class Timing:
     transfers: Numbers | None = None
     spent: Numbers | None = None
     waits: Numbers | None = None
-    began: Sequence[int] = ()
+    programs: Numbers | None = None
+    arrivals: Numbers | None = None
 
     @property
     def events(self) -> Numbers | None:

@@ -55,6 +55,8 @@ class RowMaker:
         topology = program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
+        self._layers = len(program.layers) + 1
+        self._begins = {request.begins for request in program.requests if request.begins}
         self._outgoing = Outgoing(program)
         self._memories = TileMemories("tables", topology, 1)
         self._decoder = decoder or Decoder(TraversalForm(topology.tile))
@@ -72,8 +74,8 @@ class RowMaker:
         parts = [bitmap >> 64 * k & (1 << 64) - 1 for bitmap in self._bitmaps for k in range(self.bitmap_words)]
         return np.array(parts or [0], np.uint64)
 
-    def row(self, op: Any, first: bool) -> Row:
-        """``op`` as numbers; ``first``: it begins a section."""
+    def row(self, op: Any, first: bool, request: int = 0) -> Row:
+        """``op`` as numbers; ``first``: it begins a section; ``request``: the number of the one that it is for."""
         self._announced = 0 if first else self._announced
         words = op.words - (self._announced > 0)
         self._announced = op.parts if isinstance(op, Record) else max(self._announced - 1, 0)
@@ -83,7 +85,7 @@ class RowMaker:
             "words": ceil(words * WORD_BYTES / self._topology.instruction_bus.width_bytes),
             "header": self._bitmap(header),
             "last_stop": header.bit_length() - 1,
-            "layer": op.layer + 1,
+            "layer": request * self._layers + op.layer + 1,
             **self._of(op),
         }
 
@@ -190,7 +192,12 @@ class RowMaker:
 
     @_of.register
     def _(self, op: ScalarFence) -> Row:
-        return {"kind": KINDS["scalar_fence"], "count": op.count, "idle": len(op.idle)}
+        return {
+            "kind": KINDS["scalar_fence"],
+            "count": op.count,
+            "idle": len(op.idle),
+            "begins": op.label in self._begins,
+        }
 
     def _counted(self, op: Any) -> Row:
         nest = counted_nest(op)

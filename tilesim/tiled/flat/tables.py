@@ -39,12 +39,24 @@ class Tables:
 def tables_of(program: Program, decoder: Decoder | None = None) -> Tables:
     """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops."""
     maker = RowMaker(program, decoder)
-    rows = [maker.row(op, first=not k) for section in _sections(program) for k, op in enumerate(section)]
+    requests = iter(requests_of(program))
+    places = [(op, not k) for section in _sections(program) for k, op in enumerate(section)]
+    rows = [maker.row(op, first, next(requests)) for op, first in places]
     ops = np.array([[row.get(name, 0) for name in COLUMNS] for row in rows], np.int64).reshape(-1, len(COLUMNS))
     load, run = (_sent(program, section) for section in (program.load, program.run))
     of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)
     return Tables(ops, maker.pool(), maker.bitmaps(), chip, (load, run))
+
+
+def requests_of(program: Program) -> list[int]:
+    """The number of the request for which each instruction is, of those of load and run."""
+    begins, number = {request.begins for request in program.requests if request.begins}, 0
+    numbers = [0] * len(program.load)
+    for op in program.run:
+        numbers.append(number)
+        number += op.label in begins
+    return numbers
 
 
 def _sent(program: Program, section: Sequence[Instruction]) -> Numbers:
@@ -65,7 +77,7 @@ def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]
         "tiles": chip.tiles,
         "columns": chip.grid.columns,
         "bitmap_words": bitmap_words,
-        "layers": len(program.layers) + 1,
+        "layers": (len(program.layers) + 1) * max(1, len(program.requests)),
         "accounts": chip.tiles * ACCOUNTS_A_TILE + chip.ring_links + chip.instruction_bus_stops + 6,
         "buffer_depth": chip.instruction_bus.buffer_depth,
         "bus_hop_cycles": chip.instruction_bus.hop_cycles,
@@ -81,6 +93,7 @@ def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]
         "to_chip_pays": chip.host.to_chip_bytes_per_second or 1,
         "from_chip_pays": chip.host.from_chip_bytes_per_second or 1,
         "announces": chip.host.announces_requests,
+        "requests": max(1, len(program.requests)),
         "host_latency_cycles": chip.host.latency_cycles,
         "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // chip.to_chip_cycles(row) + spare_rows,
         "host_rows": host_rows,

@@ -7,8 +7,7 @@ program. Each unit has it for one of the instructions of every layer.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -18,12 +17,12 @@ from tilesim.machines.statistics import Bus
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
-from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED
-from tilesim.tiled.flat.columns import KINDS
+from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
+from tilesim.tiled.flat.columns import KINDS, UNITS
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
-from tilesim.tiled.flat.tables import Numbers
+from tilesim.tiled.flat.tables import Numbers, requests_of
 from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
 from tilesim.tiled.isa.model.fields import Engine, Flag, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
@@ -63,8 +62,17 @@ def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     _Counter(program, units, decoder).count()
     tiles = range(program.topology.tiles)
     mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
-    parts = [RunPart(timing.start, _shares(program, timing))]
-    return Measured([*units.values()], _buses(units), mac_arrays, parts, timing.began, lambda _: timing.start, [])
+    arrivals = timing.arrivals
+    assert arrivals is not None
+
+    def arrival(outputs: Iterable[int]) -> int:
+        return int(max((arrivals[output] for output in outputs), default=0))
+
+    parts, came = _parts(program, timing), timing.programs
+    assert came is not None
+    announced = program.topology.host.announces_requests
+    began = [max(part.start, there) for part, there in zip(parts, came.tolist(), strict=True)] if announced else []
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, began, arrival, [])
 
 
 def tracks(topology: Topology) -> Iterator[str]:
@@ -203,28 +211,39 @@ class _Counter:
         self._acts.setdefault((name, getattr(op, "tiles", 0), op.layer), Counter()).update(actions)
 
 
-def _shares(program: Program, timing: Timing) -> list[dict[int, LayerShare]]:
-    """Each tile's part in each layer."""
+def _parts(program: Program, timing: Timing) -> list[RunPart]:
+    """When each request began, and each tile's part in its layers."""
+    assert timing.run is not None
+    requests, events = requests_of(program), timing.run.events
+    begins = {request.begins for request in program.requests if request.begins}
+    ops = (*program.load, *program.run)
+    issued = events[events[:, 3] == len(Engine) + UNITS.index("controller")].tolist()
+    starts = [timing.start, *(cycle for cycle, _, place, *_ in issued if ops[place].label in begins)]
+    parts = [RunPart(start, [{} for _ in range(program.topology.tiles)]) for start in starts]
+    _share(parts, [(number, op.layer) for number, op in zip(requests, ops, strict=True)], timing)
+    return parts
+
+
+def _share(parts: Sequence[RunPart], who: Sequence[tuple[int, int]], timing: Timing) -> None:
+    """Tell what tiles did for requests and layers; ``who`` are those of each instruction."""
     assert timing.run is not None
     assert timing.spent is not None
     assert timing.waits is not None
-    shares: list[dict[int, LayerShare]] = [{} for _ in range(program.topology.tiles)]
-    layers = [op.layer for op in chain(program.load, program.run)]
-    tensor = [*Engine].index(Engine.TENSOR)
+
+    def share(tile: int, number: int, layer: int) -> LayerShare:
+        return parts[number].shares[tile].setdefault(layer, LayerShare())
+
     events = timing.run.events
-    for cycle, tile, op, _, what, _ in events[(events[:, 3] == tensor) & (events[:, 1] >= 0)].tolist():
-        share = shares[tile].setdefault(layers[op], LayerShare())
+    tensor = (events[:, 3] == [*Engine].index(Engine.TENSOR)) & (events[:, 1] >= 0)
+    for cycle, tile, op, _, what, _ in events[tensor & (events[:, 4] != ROSE)].tolist():
+        own = share(tile, *who[op])
         if what == BEGAN:
-            share.start = min(share.start, cycle)
-        elif what == RETIRED:
-            share.end = cycle + 1
-    _spend(shares, timing.spent)
+            own.start = min(own.start, cycle)
+        else:
+            own.end = cycle + 1
+    where = timing.spent.nonzero()
+    columns = [*(axis.tolist() for axis in where), timing.spent[where].tolist()]
+    for tile, number, row, cause, cycles in zip(*columns, strict=True):
+        share(tile, number, row - 1).spent[CAUSES[cause]] += cycles
     for tile, op, cause, since, until in timing.waits.tolist():
-        share = shares[tile].setdefault(layers[op], LayerShare())
-        share.waits.append((SHOWN.get(CAUSES[cause], CAUSES[cause]), range(since, until)))
-    return shares
-
-
-def _spend(shares: list[dict[int, LayerShare]], spent: Numbers) -> None:
-    for tile, row, cause in zip(*(axis.tolist() for axis in spent.nonzero()), strict=True):
-        shares[tile][row - 1].spent[CAUSES[cause]] += int(spent[tile, row, cause])
+        share(tile, *who[op]).waits.append((SHOWN.get(CAUSES[cause], CAUSES[cause]), range(since, until)))

@@ -89,7 +89,7 @@ def sendings(
     ``data_memory`` where that is the host's. Behind each of the scalar fences ``begins`` begins another request.
     """
     left = iter(rows)
-    for request in _requests(instructions, begins):
+    for request in requests(instructions, begins):
         if topology.request_cycles:
             yield Sending(REQUEST, pause_cycles=topology.request_cycles)
         if topology.host.announces_requests:
@@ -100,7 +100,8 @@ def sendings(
     yield from (Sending("", row.link_bytes, row.data) for row in left)  # of which nobody says what takes them
 
 
-def _requests(instructions: Sequence[Instruction], begins: Collection[str]) -> Iterator[Sequence[Instruction]]:
+def requests(instructions: Sequence[Instruction], begins: Collection[str]) -> Iterator[Sequence[Instruction]]:
+    """The instructions of each request; behind each of the scalar fences ``begins`` begins another."""
     start = 0
     for place, op in enumerate(instructions, 1):
         if op.label and op.label in begins:
