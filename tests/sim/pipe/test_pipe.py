@@ -223,6 +223,14 @@ def test_what_was_held_is_not_read_before_the_release() -> None:
     assert rig.pipe.plan() == 100 + 2 * 4 + 1
 
 
+@pytest.mark.parametrize("limit", range(3, 10))
+def test_what_stands_behind_a_full_queue_waits_for_the_flag_that_holds_it(limit: int) -> None:
+    rig = Rig([(0, 2, 7)] * 10, depth=2)
+    rig.toy.limit = limit
+    rig.pipe.hold(0, limit)
+    check_advance(rig, 0, rig.toy_ends(0)[-1])
+
+
 @pytest.mark.parametrize(
     ("apart", "every", "end"),
     [([], (1, 1), 300_002), ([1] * 100_000, (1, 1), 500_000), ([], (64, 1), 300_002), ([], (1, 64), 300_002)],

@@ -205,13 +205,17 @@ class Steps:
         return min(totals.end(state.read), self._limits.read, self._limits.write, target)
 
     def _backlog_end(self, state: _State, target: int) -> int:
-        """Up to which group a queue that is full now may be filled again, if the writes that are asked for allow it."""
+        """Up to which group a queue that is full now may be filled again, if the writes that are asked for allow it.
+
+        Behind the last group before a limit, reads wait for a flag, no longer for the queue.
+        """
         if state.read == self.groups or self._depth == 1:
             return 0
         if self._costs[0][state.read] + self._costs[1][state.read] > self._costs[2][state.written + 1]:
             return 0
         written = min(self._limits.write, target) - 1
-        return min(state.read + written - state.written, self._limits.read, self.groups)
+        held = self._limits.read < self.groups
+        return min(state.read + written - state.written, self._limits.read - held, self.groups)
 
     def _alone(self, cycle: int, extras: bool) -> tuple[Intervals | None, int] | None:
         """Who is the first to take or to leave the read ports, and until when nobody else does or wants to write.
