@@ -90,14 +90,14 @@ def load_table(path: Path) -> Table:
 
 
 class Tally(NamedTuple):
-    """``count`` times ``action``, by the unit ``track`` for the layer of that number (-1: none), on so many ``bytes``;
+    """``times`` times ``action``, by the unit ``track`` for the layer of that number (-1: none), on so many ``bytes``;
     of arithmetic, none.
     """
 
     track: str
     layer: int
     action: Action
-    count: int
+    times: int
     bytes: int
 
 
