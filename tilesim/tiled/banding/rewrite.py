@@ -1,7 +1,7 @@
 """A network in which runs of layers are computed band by band: the host cuts rows out of what a run reads, and puts
 together what it makes.
 
-Source: US 2025/0265455 [0058] for infeed and outfeed; that large maps go by the host is an assumption.
+Source: assumption.
 """
 
 from __future__ import annotations
