@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 
-from tilesim.errors import CapacityError, MapsError
+from tilesim.errors import CapacityError, MapsError, kept
 from tilesim.lowering.smooth_resize import is_smooth, with_smooth_resizes
 from tilesim.lowering.whole_words import is_odd, with_whole_words
 from tilesim.machines.options import CompileOptions
@@ -35,12 +35,12 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
     try:
         return compiled(plain, options, topology)
     except MapsError as error:
-        compile_ = partial(compiled, topology=topology)
+        compile_, faults = partial(compiled, topology=topology), list[str]()
         ways = (other, plain) if other != plain else (plain,)
         for splits in ways if options.partition.bands else ():
-            if programs := compiled_in_bands(splits, topology, options, compile_):
-                return programs
-        raise error
+            with kept(faults):
+                return compiled_in_bands(splits, topology, options, compile_)
+        raise CapacityError(dict.fromkeys([*error.faults, *faults])) from None
 
 
 def chip_parts(

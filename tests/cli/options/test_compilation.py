@@ -199,7 +199,7 @@ def test_bad_orders_of_loops(tilesim: Any, tmp_path: Path, word: str) -> None:
     assert BAD_ORDERS[word] in result.stderr
 
 
-def test_bands_may_be_forbidden(tilesim: Tilesim) -> None:
+def test_bands_may_be_forbidden(tilesim: Any) -> None:
     words = ("compile", "example-residual", "-t", "edge-1x1", "--set", "narrow_memory.size_bytes=3KiB", "-o", "p.tasm")
     assert tilesim(*words).exit_code == 0
     refused = tilesim(*words, "--no-bands")

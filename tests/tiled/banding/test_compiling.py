@@ -184,3 +184,13 @@ def test_public_sizes_run_on_a_public_chip(name: str, chip_name: str) -> None:
     network = SIZES[name]()
     program: Any = tilesim.compile(network, chip(chip_name))
     exact(program, network, tensors=False)
+
+
+def test_what_is_too_large_in_bands_is_said_as_well() -> None:
+    topology = chip("edge-1x2", narrow_memory__size_bytes="2560", instruction_memory__size_bytes="8 KiB")
+    with pytest.raises(CapacityError) as caught:
+        tilesim.compile(chain(), topology)
+    whole, bands_of_it = caught.value.faults
+    assert "must fit the narrow memory of edge-1x2: it needs" in whole
+    assert "net: its program must fit the instruction memory of edge-1x2: " in bands_of_it
+    assert bands_of_it.endswith(" are needed, of 8 KiB, in bands of rows")

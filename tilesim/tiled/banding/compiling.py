@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from tilesim.errors import CapacityError
@@ -41,9 +40,15 @@ class BandedSplit:
 
 def compiled_in_bands(
     plain: Sequence[HostSplit], topology: Topology, options: CompileOptions, compile_: Compile
-) -> list[Program] | None:
-    """The programs of networks with runs of layers in bands: the fewest cycles by estimate first; None if none fits."""
+) -> list[Program]:
+    """The programs of networks with runs of layers in bands: the fewest cycles by estimate first.
+
+    Raises:
+        CapacityError: none fits: what is too large of that with the fewest layers for which all maps have room, if
+        there is one.
+    """
     tried: list[str] = []
+    faults: list[tuple[int, tuple[str, ...]]] = []
     for ways in _ways(plain, topology, options):
         what = _described(ways)
         if what in tried:
@@ -52,10 +57,13 @@ def compiled_in_bands(
         if not _have_room(ways, topology, options):
             continue
         options.say(f"trying {what}")
-        with suppress(CapacityError):
+        try:
             programs = compile_([way.split for way in ways], _of_bands(options, ways))
+        except CapacityError as error:
+            faults.append((sum(len(way.split.part.nodes) for way in ways), error.faults))
+        else:
             return [of_layers(program, way) for program, way in zip(programs, ways, strict=True)]
-    return None
+    raise CapacityError([f"{fault}, in bands of rows" for fault in min(faults)[1]] if faults else [])
 
 
 def _ways(plain: Sequence[HostSplit], topology: Topology, options: CompileOptions) -> Iterator[list[BandedSplit]]:

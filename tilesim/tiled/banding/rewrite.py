@@ -1,4 +1,8 @@
-"""A network in which runs of layers are computed band by band."""
+"""A network in which runs of layers are computed band by band: the host cuts rows out of what a run reads, and puts
+together what it makes.
+
+Source: assumption.
+"""
 
 from __future__ import annotations
 
