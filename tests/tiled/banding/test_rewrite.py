@@ -41,6 +41,8 @@ def networks(draw: Any) -> Network:
             x = residual(weave, before, x) if weave.samples[x].shape == weave.samples[before].shape else x
         made.append(x)
     also = [each for each in made[:-1] if draw(st.booleans())]
+    if draw(st.booleans()):
+        weave.convolution(x, 4)  # which nobody reads
     return weave.network(*dict.fromkeys([*also, x]))
 
 

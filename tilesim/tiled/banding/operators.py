@@ -51,7 +51,13 @@ def is_bandable(network: Network, node: Node) -> bool:
         return False
     if isinstance(node.operator, Concatenation | Slice | Pad):
         return _leaves_rows(network, node)
-    return True
+    return not (isinstance(node.operator, Add | Multiply | Subtract) and _has_constant_rows(network, node))
+
+
+def _has_constant_rows(network: Network, node: Node) -> bool:
+    """Whether a node takes a map of constants of several rows."""
+    constants = [tensor for index in node.inputs if (tensor := network.tensors[index]).data is not None]
+    return any(len(tensor.shape) > 2 and tensor.shape[-3] > 1 for tensor in constants)
 
 
 def _leaves_rows(network: Network, node: Node) -> bool:

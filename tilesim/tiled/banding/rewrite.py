@@ -67,10 +67,12 @@ def band_rows(size: int, bands: int) -> list[range]:
 
 
 def run_outputs(network: Network, layers: range) -> list[int]:
-    """What some layers make that others read, or that leaves the network."""
+    """What some layers make that others read, or nobody, or that leaves the network."""
     inside = [network.nodes[layer] for layer in layers]
     read = {index for k, node in enumerate(network.nodes) if k not in layers for index in node.inputs}
-    return [node.output for node in inside if node.output in read or node.output in network.outputs]
+    within = {index for node in inside for index in node.inputs}
+    leaving = read.union(network.outputs)
+    return [node.output for node in inside if node.output in leaving or node.output not in within]
 
 
 def rows_made(network: Network, layers: range, wanted: Mapping[int, range]) -> dict[int, range]:
