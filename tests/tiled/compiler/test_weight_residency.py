@@ -250,8 +250,9 @@ def test_nothing_lies_where_something_else_does(
 
 def check_streams(layout: WideLayout) -> None:
     """All that some tile computes from elsewhere has a buffer inside the region, and a source in data memory."""
+    elsewhere = {Home.HOME_TILE, Home.HOME_TILES, Home.STREAMED}
     for key in layout.decisions:
-        assert (key in layout.buffers) == (layout.decisions[key].home in {Home.HOME_TILE, Home.HOME_TILES, Home.STREAMED})
+        assert (key in layout.buffers) == (layout.decisions[key].home in elsewhere)
     for key, buffer in layout.buffers.items():
         assert layout.stream.start <= buffer.address <= layout.stream.stop - layout.sets.size_bytes(key)
     assert set(layout.sources) == set(layout.decisions)
