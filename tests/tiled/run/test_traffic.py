@@ -75,7 +75,7 @@ def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_ro
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
     found = tallies(Program("test", bench.chip.topology, (), ops), measured(bench.chip))
-    return {tally.action: tally.count for tally in found if tally.track == f"chip.{track}"}
+    return {tally.action: tally.times for tally in found if tally.track == f"chip.{track}"}
 
 
 # ---- buses ---------------------------------------------------------------------------------------------------------
