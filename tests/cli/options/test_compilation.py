@@ -199,8 +199,9 @@ def test_bad_orders_of_loops(tilesim: Any, tmp_path: Path, word: str) -> None:
     assert BAD_ORDERS[word] in result.stderr
 
 
-def test_bands_may_be_forbidden(tilesim: Any) -> None:
-    words = ("compile", "example-residual", "-t", "edge-1x1", "--set", "narrow_memory.size_bytes=3KiB", "-o", "p.tasm")
+def test_bands_may_be_forbidden(tilesim: Any, tmp_path: Path) -> None:
+    chip = ("-t", "edge-1x1", "--set", "narrow_memory.size_bytes=3KiB")
+    words = ("compile", "example-residual", *chip, "-o", tmp_path / "p.tasm")
     assert tilesim(*words).exit_code == 0
     refused = tilesim(*words, "--no-bands")
     assert refused.exit_code == 2

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from tests.soak import counts
-from tests.tiled.core.test_timing import COMPILED
+from tests.tiled.dataflow.agreement import COMPILED
 from tilesim.tiled.core import build
 from tilesim.tiled.core.timing import loaded
 from tilesim.tiled.flat.missing import NoCompiler

@@ -12,16 +12,15 @@ from tests.tiled.corpus.gates import with_gates
 from tests.tiled.corpus.links import with_narrow_links
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
+from tests.tiled.dataflow.agreement import COMPILED
 from tests.tiled.stepped.test_agreement import accounts
 from tilesim.errors import ProgramError
 from tilesim.machines.frame import named
 from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.verify import COLLIDED, ENDED, event_result
-from tilesim.tiled.core.build import library
 from tilesim.tiled.core.timing import timed
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.coverage import uncovered
-from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program
@@ -36,15 +35,6 @@ CHANGES = (lambda bare, _: bare, with_gates, with_narrow_links, with_records)
 ENDS = {ENDED: "ended", COLLIDED: "collided"}
 
 
-def _is_made() -> bool:
-    try:
-        library()
-    except NoCompiler:
-        return False
-    return True
-
-
-COMPILED = pytest.mark.skipif(not _is_made(), reason="nothing to compile the timing core with")
 pytestmark = COMPILED
 
 
