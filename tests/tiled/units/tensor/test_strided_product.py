@@ -100,6 +100,36 @@ def test_convolution(
     same_either_way(bench, op, cuts)
 
 
+@settings(max_examples=150, deadline=None)
+@given(
+    SMALL, SMALL, SMALL, SMALL, st.integers(1, 3), st.sampled_from([4, 12, 16]), st.integers(1, 5),
+    st.sampled_from(RULES), st.sampled_from([0, 5]), st.booleans(), st.booleans(), SAMPLES, CUTS, st.integers(0, 999),
+)  # fmt: skip
+def test_convolution_of_blocks(
+    y: int, x: int, blocks: int, inner: int, steps: int, lanes: int, step_words: int, rule: str, zero_point: int,
+    words_apart: bool, upwards: bool, samples: tuple[int, bool], cuts: list[float], seed: int,
+) -> None:  # fmt: skip
+    """Each block of lanes has an input of its own. The words of a group lie side by side, or apart: then a group may
+    begin within what the one before wrote, and have the last word.
+    """
+    bench = bench_of(seed, *samples)
+    write_scales(bench, rule, -9, 1)
+    channels, count = blocks * inner, lanes // 4
+    if words_apart:
+        columns, by_x, row = {"cb": 4 * inner, "cg": 4, "lane": 4 * channels}, step_words, count + (x - 1) * step_words
+    else:
+        columns, by_x, row = {"cb": lanes * inner, "cg": lanes}, count, count * x
+    output = {**columns, "x": 4 * channels * by_x, "y": 4 * channels * (-row if upwards else row)}
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(cb=blocks, cg=inner, y=y, x=x, k=2, z=steps, lane=lanes),
+        reduce=("k", "z"), input=at(64, cb=48, cg=4, y=100, x=8, k=64, z=16),
+        weights=at(0, cb=inner * steps * 2 * ROW, cg=steps * 2 * ROW, k=steps * ROW, z=ROW),
+        parameters=at(PARAMETERS), output=at(OUTPUT, **output), input_zero_point=zero_point,
+        output_zero_point=zero_point, rule=rule,
+    )  # fmt: skip
+    same_either_way(bench, op, cuts)
+
+
 @settings(max_examples=120, deadline=None)
 @given(
     SMALL, st.integers(1, 4), SMALL, st.integers(1, 3), st.sampled_from([4, 8, 10, 64]), st.booleans(),
@@ -217,7 +247,10 @@ def test_element_by_element(
 @pytest.mark.parametrize(
     "changes",
     [
-        {"input": at(0, x=4, zb=4, k=4)},  # each block of lanes has an input of its own
+        {"input": at(0, x=4, zb=4, k=4), "nest": nest(Alternate("zb", 4), x=3, zb=2, k=2, lane=8)},  # blocks' inputs
+        {"output": at(OUTPUT, x=4, zb=32, lane=8)},  # words apart: pixels over one another
+        {"output": at(OUTPUT, x=32, zb=8, lane=8)},  # words apart: blocks over one another
+        {"output": at(OUTPUT + 64, x=64, zb=4, lane=-8)},  # words backwards
         {"output": at(OUTPUT, x=4, zb=8)},  # pixels over one another
         {"output": at(65530, x=16, zb=8)},  # outside the memory
         {"nest": nest(Alternate("x", 4), x=3, zb=2, k=2, lane=8)},  # fewer lanes for a pixel

@@ -1,9 +1,9 @@
 """Convolution and depthwise tensorops whose addresses are regular: a few operations on whole operands.
 
 The result groups are rows times columns: loops that move no weights and no parameters make the rows (pixels), the
-others, and the lanes, the columns (channels). A convolution, whose input moves with the rows alone, is a matrix product
-of what views of narrow and of wide memory show; in a depthwise one each column has its own input, beside that of the
-one before. Whatever is not so goes address by address, with the same results:
+others, and the lanes, the columns (channels). A convolution is a matrix product of what views of narrow and of wide
+memory show, or one for each block of lanes if columns move the input, too; in a depthwise one each column has its own
+input, beside that of the one before. Whatever is not so goes address by address, with the same results:
 :mod:`tilesim.tiled.units.tensor.mac_array`.
 """
 
@@ -107,6 +107,16 @@ class StridedProduct:
     def step_bounds(self) -> tuple[int, ...]:
         return self.grid.step_bounds
 
+    @cached_property
+    def grouped(self) -> bool:
+        """Whether each block of a convolution's lanes has an input of its own."""
+        return self.op.operation is Operation.CONVOLUTION and any(self.grid.of_columns(self.moved["input"].groups))
+
+    @cached_property
+    def word_stride_bytes(self) -> int:
+        """From one word of a group's output to the next, if they lie apart, else 0."""
+        return _word_stride_bytes(self.op)
+
     def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own, or sums may
         be too large for floats.
@@ -131,15 +141,13 @@ class StridedProduct:
 
     def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns)."""
-        x: NDArray[Any] = place.input.view(narrow).astype(self.floats).reshape(-1, len(columns.weights))
-        weights = columns.weights[:, slice(*place.columns)]
-        chunk = columns.at_once
-        if chunk >= len(weights):
-            return np.asarray(x @ weights)
-        sums = np.zeros((len(x), weights.shape[1]))
-        for start in range(0, len(weights), chunk):
-            sums += x[:, start : start + chunk] @ weights[start : start + chunk]
-        return sums
+        weights, count = columns.weights[:, slice(*place.columns)], len(columns.weights)
+        x: NDArray[Any] = place.input.view(narrow).astype(self.floats)
+        if not self.grouped:
+            return _products(x.reshape(-1, count), weights, columns.at_once)
+        weights = weights.reshape(count, -1, self.grid.lanes).transpose(1, 0, 2)
+        sums = _products(x.reshape(len(x), len(weights), -1, count), weights, columns.at_once)
+        return sums.transpose(0, 2, 1, 3).reshape(-1, place.columns[1] - place.columns[0])
 
     def _multiply_bytes(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
         """(samples × rows, columns). All bytes from the first input to the last become numbers first."""
@@ -172,6 +180,11 @@ class StridedProduct:
         assert place.output is not None
         view = place.output.view(narrow)
         count = (place.columns[1] - place.columns[0]) * self.op.output_type.bytes
+        if self.word_stride_bytes and place.rows:  # one after the other along the last rows, which may meet
+            data, axis = data.reshape(view.shape), len(place.rows)
+            for k in range(place.rows[-1]):
+                view[(slice(None),) * axis + (k,)] = data[(slice(None),) * axis + (k,)]
+            return
         data = data.reshape(*view.shape[: 1 + len(place.rows)], count)
         if view.ndim == data.ndim:
             view[..., :count] = data
@@ -225,8 +238,10 @@ class StridedProduct:
         base, dtype = moved.first(box), ELEMENT_DTYPES[self.op.input_type]
         strides = grid.of_rows(moved.groups)
         if self.op.operation is Operation.CONVOLUTION:
-            shape = (*rows, *self.step_bounds, self.inputs)
-            return StridedView(base, shape, (*strides, *moved.steps, dtype.itemsize), dtype)
+            blocks = grid.blocks_in(box) if self.grouped else ()
+            shape = (*blocks, *rows, *self.step_bounds, self.inputs)
+            by_block = grid.of_columns(moved.groups) if self.grouped else ()
+            return StridedView(base, shape, (*by_block, *strides, *moved.steps, dtype.itemsize), dtype)
         count = columns[1] - columns[0]
         if self.run > 1 and count == self.columns:
             rows, strides, count = rows[:-1], strides[:-1], count * rows[-1]
@@ -238,6 +253,9 @@ class StridedProduct:
         base, strides, bounds = moved.first(box), grid.of_rows(moved.groups), grid.blocks_in(box)
         unit, blocks = self.memories.result_bytes(self.op), grid.of_columns(moved.groups)
         size = self.op.output_type.bytes
+        if self.word_stride_bytes:
+            shape = (*rows, *bounds, grid.lanes * size // unit, unit)
+            return StridedView(base, shape, (*strides, *blocks, self.word_stride_bytes, 1), BYTE)
         if contiguous(bounds, blocks, grid.lanes * size):
             count = -(-(columns[1] - columns[0]) * size // unit) * unit
             return StridedView(base, (*rows, count), (*strides, 1), BYTE)
@@ -261,8 +279,7 @@ def strided_product(
     op: TensorOp, operands: Operands, memories: TileMemories, inputs_per_cycle: int, cache: WeightCache
 ) -> StridedProduct | None:
     """How to compute ``op`` at once on every tile with such memories, if its addresses are regular."""
-    apart = operands.word_stride_bytes is not None
-    if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT or apart:
+    if op.operation not in PRODUCTS or op.weights is None or memories.wide.size_bytes % EIGHT:
         return None
     groups, steps = operands.group_nest.loops, operands.step_nest.loops
     references = {name: getattr(op, name) for name in NAMES if getattr(op, name) is not None}
@@ -317,7 +334,7 @@ def _parameter_bytes(op: TensorOp, grid: GroupGrid, memories: TileMemories) -> i
 
 def _is_regular(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], columns: int, memories: TileMemories) -> bool:
     """Whether the input moves as the operation needs it, and no two results go to the same place."""
-    if not _input_is_regular(op, grid, moved["input"]):
+    if not _input_is_regular(op, grid, moved["input"], columns):
         return False
     if "sums_out" in moved and not apart(grid.bounds, moved["sums_out"].groups, _sums_bytes(op, grid, memories)):
         return False
@@ -333,22 +350,23 @@ def _sums_bytes(op: TensorOp, grid: GroupGrid, memories: TileMemories) -> int:
     return (op.sum_registers - 1) * memories.register_bytes + LANE_BYTES * grid.lanes
 
 
-def _input_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved) -> bool:
+def _input_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int) -> bool:
     blocks, size = grid.of_columns(moved.groups), op.input_type.bytes
     if any(stride % size for stride in (*moved.groups, *moved.steps)):
         return False
     if op.operation is Operation.CONVOLUTION:
-        return not any(blocks)
+        return columns == grid.columns or not any(blocks)
     return contiguous(grid.column_bounds, blocks, grid.lanes * size) and not _is_sparse(grid, moved, size)
 
 
 def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> OperandSpans:
     """All bytes that are addressed."""
     lanes, unit, sums = grid.lanes, memories.result_bytes(op), _sums_bytes(op, grid, memories)
+    words = -(-lanes * op.output_type.bytes // unit)
     widths = {
         "input": (inputs if op.operation is Operation.CONVOLUTION else lanes) * op.input_type.bytes,
         "weights": lanes * inputs * op.weight_type.bytes, "parameters": _parameter_bytes(op, grid, memories),
-        "sums_in": sums, "sums_out": sums, "output": -(-lanes * op.output_type.bytes // unit) * unit,
+        "sums_in": sums, "sums_out": sums, "output": (words - 1) * (_word_stride_bytes(op) or unit) + unit,
     }  # fmt: skip
     by_step = ("input", "weights")
     return OperandSpans.of({name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()})
@@ -364,6 +382,11 @@ def _output_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int
     """Lanes fill what is written of words, but for the last ones, what is left out is at the end, and none meet."""
     element_bytes = op.output_type.bytes
     width = grid.lanes * element_bytes
+    if word_stride := _word_stride_bytes(op):
+        if columns != grid.columns or width % unit_bytes or word_stride < 0:
+            return False
+        bounds, strides = (*grid.bounds, width // unit_bytes), (*moved.groups, word_stride)
+        return apart(bounds, strides, unit_bytes) or _repeats(grid, moved, word_stride, width // unit_bytes, unit_bytes)
     if prod(grid.column_bounds) > 1 and width % unit_bytes:
         return False
     if contiguous(grid.column_bounds, grid.of_columns(moved.groups), width):
@@ -372,6 +395,32 @@ def _output_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int
     if columns != grid.columns:
         return False
     return apart(grid.bounds, moved.groups, -(-width // unit_bytes) * unit_bytes)
+
+
+def _repeats(grid: GroupGrid, moved: Moved, word_stride: int, words: int, unit_bytes: int) -> bool:
+    """Whether groups whose words lie apart meet just in words that the one before wrote: along the innermost loop, by
+    which they move a number of words on.
+    """
+    step, bound = moved.groups[-1], grid.bounds[-1]
+    if not grid.row_places or grid.row_places[-1] != len(grid.bounds) - 1 or step <= 0 or step % word_stride:
+        return False
+    run = words + step // word_stride * (bound - 1)
+    return apart((*grid.bounds[:-1], run), (*moved.groups[:-1], word_stride), unit_bytes)
+
+
+def _word_stride_bytes(op: TensorOp) -> int:
+    return dict(op.output.strides).get(op.nest.loops[-1].name, 0) if op.output and op.sums_out is None else 0
+
+
+def _products(x: NDArray[Any], weights: NDArray[Any], at_once: int) -> Floats:
+    """Matrix products (..., rows, columns), of which floats add up so many terms exactly."""
+    count = weights.shape[-2]
+    if at_once >= count:
+        return np.asarray(x @ weights)
+    sums = np.zeros((*x.shape[:-1], weights.shape[-1]))
+    for start in range(0, count, at_once):
+        sums += x[..., start : start + at_once] @ weights[..., start : start + at_once, :]
+    return sums
 
 
 @cache
