@@ -10,7 +10,6 @@ Whether one may have waited for another is judged by flags, and by what had reti
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
@@ -64,18 +63,18 @@ class Stays:
         for what, where in ((BEGAN, self.began), (RETIRED, self.retired)):
             [numbers] = np.nonzero(events[:, 4] == what)
             where[events[numbers, 2], events[numbers, 1]] = numbers
-        self._on_tile: dict[int, tuple[list[int], list[Stay]]] = {}
+        self._on_tile: dict[int, Numbers] = {}
 
     def since(self, tile: int, number: float, now: int) -> Sequence[Stay]:
         """Who has been at work on a tile between ``number`` and ``now``."""
         if tile not in self._on_tile:
             [places] = np.nonzero(self.began[:, tile] >= 0)
-            places = places[np.argsort(self.retired[places, tile], kind="stable")]
-            columns = [places, self.began[places, tile], self.retired[places, tile]]
-            stays = [Stay(*row) for row in zip(*(column.tolist() for column in columns), strict=True)]
-            self._on_tile[tile] = columns[2].tolist(), stays
-        retired, stays = self._on_tile[tile]
-        return [stay for stay in stays[bisect_left(retired, number) :] if stay.began <= now]
+            columns = np.stack([places, self.began[places, tile], self.retired[places, tile]])
+            self._on_tile[tile] = columns[:, np.argsort(columns[2], kind="stable")]
+        _, began, retired = stays = self._on_tile[tile]
+        first = int(np.searchsorted(retired, number))
+        found = stays[:, first:][:, began[first:] <= now].T
+        return [Stay(*row) for row in found.tolist()]
 
     def stay(self, tile: int, place: int) -> Stay:
         return Stay(place, int(self.began[place, tile]), int(self.retired[place, tile]))
@@ -220,6 +219,8 @@ class _Cutter:
         traits = self._meetings.traits
         if one.began < rose and not traits(one.place).is_held:
             return False
+        if traits(other.place).raises in traits(one.place).watches:
+            return True
         left = self._stays.since(tile, rose, self._now)
         reached, seen = [one], {one.place, other.place}
         while reached:

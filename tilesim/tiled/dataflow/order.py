@@ -8,18 +8,19 @@ tiles, the one that retired first is carried out for those tiles where it can.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from operator import attrgetter
+from collections.abc import Callable, Iterator, Sequence
+from itertools import takewhile
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.dataflow.cuts import NOT_YET, Needs
+from tilesim.tiled.dataflow.cuts import Needs
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.flat.tables import Numbers
 
 Tiles: TypeAlias = NDArray[np.bool_]
+NOT_YET = np.iinfo(np.int32).max
 MOST_WAITING = 48
 """So many whole effects may wait for others before the first one no longer does."""
 
@@ -36,131 +37,145 @@ Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
 """Carries iterations of an instruction out: its place, tiles, from which to which."""
 
 
-class Effect:
-    """A piece of an instruction on the tiles where it is not yet carried out, and when it is through there."""
-
-    def __init__(self, place: int, end: int, when: Numbers) -> None:
-        self.place, self.end = place, end
-        self.when = when
-        """By tile; :data:`NOT_YET` where there is nothing to be carried out."""
-        self.needs: Numbers | None = None
-        self.behind: list[Effect] = []
-        """Those for whom it is in the way."""
-        self.look()
-
-    def look(self) -> None:
-        """See what is left."""
-        self.there: Tiles = self.when < NOT_YET
-        self.is_left = bool(self.there.any())
-        self.first = int(self.when.min())
-        self.last = int(self.when.max(where=self.there, initial=-1))
-
-
 class Order:
     """Carries pieces out; ``needs`` says what a piece takes of what others send, ``shape`` how many instructions there
     are, on how many tiles.
     """
 
     def __init__(self, meetings: Meetings, needs: Needs, carry: Carry, shape: tuple[int, int]) -> None:
-        self._meetings, self._needs, self._carry = meetings, needs, carry
-        self._begun: dict[Effect, None] = {}
-        self._whole: dict[Effect, None] = {}
-        self._done = np.zeros(shape, np.int64)
-        self._lacking: dict[int, list[Effect]] = defaultdict(list)
-        """Those who take what the instruction at a place has not yet sent."""
+        self.meetings, self.needs, self.carry = meetings, needs, carry
+        self.done = np.zeros(shape, np.int64)
+        """Up to which iteration each instruction is carried out on each tile."""
 
     def follow(self, pieces: Numbers) -> None:
-        """Carry out all pieces of a section, one a row."""
-        effects = _effects(pieces, self._done.shape[1])
-        later = sorted(effects, key=attrgetter("first"), reverse=True)
-        for effect in sorted(effects, key=attrgetter("last")):
-            while later and later[-1].first <= effect.last:
-                self._begun[later.pop()] = None
-            now = effect.last
-            self._whole[effect] = None
-            self._settle([effect])
-            if len(self._whole) > MOST_WAITING:
-                self._begin_somewhere(now)
-        while self._begun:
-            if not self._begin_somewhere(NOT_YET):
-                raise Refused(next(iter(self._begun)).place)
+        """Carry out all pieces of a section, one a row.
 
-    def _settle(self, effects: Iterable[Effect]) -> None:
-        """Carry out those of some effects that nobody is in the way of, and then those for whom they were."""
-        left = [*effects]
-        while left:
-            effect = left.pop()
-            if effect in self._whole and effect.is_left and not self._is_held(effect):
-                left += self._finish(effect, effect.there)
+        Raises:
+            Refused: see there.
+        """
+        if len(pieces):
+            _Section(self, pieces).carry_out()
+
+
+class _Section:
+    """The pieces of a section as effects, which have numbers: pieces of an instruction that come to the same end, on
+    all tiles where they are not yet carried out. They are numbered as they begin, on any tile.
+    """
+
+    def __init__(self, order: Order, pieces: Numbers) -> None:
+        self._order, self._clash = order, order.meetings.clash
+        ends, which = np.unique(pieces[:, [0, 2]], axis=0, return_inverse=True)
+        when = np.full((len(ends), order.done.shape[1]), NOT_YET, np.int32)
+        when[which.reshape(-1), pieces[:, 1]] = np.arange(len(pieces))
+        begins = np.argsort(when.min(axis=1))
+        self._when = when[begins]
+        """By effect and tile, as places among the pieces; :data:`NOT_YET` where there is nothing to be carried out."""
+        self._place, self._end = ends[begins].T.tolist()
+        self._needs: dict[int, Numbers] = {}
+        self._of_place: dict[int, list[int]] = defaultdict(list)
+        for effect in np.lexsort((ends[begins, 1], ends[begins, 0])).tolist():
+            self._of_place[self._place[effect]].append(effect)
+        self._begun = range(0)
+        """Those that have begun, and a few that are over."""
+        self._held: dict[int, set[int]] = {}
+        """Effects that are whole, and those that each of them waits for."""
+        self._behind: dict[int, list[int]] = defaultdict(list)
+        """The other way round."""
+
+    def carry_out(self) -> None:
+        """Carry out all of them: each when it is through on all its tiles, or when nobody is in its way any longer."""
+        first, last = self._when.min(axis=1), self._when.max(axis=1, where=self._when < NOT_YET, initial=-1)
+        begun = np.searchsorted(first, last, "right").tolist()
+        for effect in np.argsort(last).tolist():
+            self._begun = range(self._oldest(), max(begun[effect], self._begun.stop))
+            self._hold(effect)
+            if len(self._held) > MOST_WAITING:
+                self._begin_somewhere(last[effect])
+        while (oldest := self._oldest()) < self._begun.stop:
+            if not self._begin_somewhere(NOT_YET - 1):
+                raise Refused(self._place[oldest])
+
+    def _oldest(self) -> int:
+        """The first that is not over."""
+        return next((effect for effect in self._begun if self._is_left(effect)), self._begun.stop)
+
+    def _is_left(self, effect: int) -> bool:
+        return bool((self._when[effect] < NOT_YET).any())
+
+    def _hold(self, effect: int) -> None:
+        """Carry an effect out, unless somebody is in its way: then as soon as nobody is."""
+        self._held[effect] = {*self._in_the_way(effect)}
+        for other in self._held[effect]:
+            self._behind[other].append(effect)
+        if not self._held[effect]:
+            self._finish(effect, self._when[effect] < NOT_YET)
 
     def _begin_somewhere(self, now: int) -> bool:
         """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
-        for effect in sorted(self._begun, key=attrgetter("first")):
-            free = (effect.when <= now) & effect.there & ~self._held(effect)
+        first = self._when[self._begun.start : self._begun.stop].min(axis=1)
+        for number in np.argsort(first)[: np.count_nonzero(first <= now)].tolist():
+            effect = self._begun[number]
+            free = (self._when[effect] <= now) & ~self._held_on(effect)
             if free.any():
-                self._settle(self._finish(effect, free))
+                self._finish(effect, free)
                 return True
         return False
 
-    def _is_held(self, effect: Effect) -> bool:
-        """Whether somebody is in the way anywhere; who is remembers it."""
-        for other in self._before(effect):
-            if self._meetings.clash(other.place, effect.place):
-                other.behind.append(effect)
-                return True
-        lacking = self._lacks(effect)
-        if lacking.any():
-            assert effect.needs is not None
-            self._lacking[int(effect.needs[lacking.argmax(), 1])].append(effect)
-        return bool(lacking.any())
+    def _in_the_way(self, effect: int) -> Iterator[int]:
+        """Those that must be carried out before it on some tile."""
+        yield from self._before(effect)
+        for _, place, tile, end in self._lacks(effect).tolist():
+            unsent = [other for other in self._of_place[place] if self._when[other, tile] < NOT_YET]
+            short = [*takewhile(lambda other: self._end[other] < end, unsent)]
+            yield from unsent[: len(short) + 1] or [effect]  # which never comes by itself
 
-    def _before(self, effect: Effect) -> list[Effect]:
-        """Those that have begun, and are through before it on some tile."""
-        begun = [*self._begun]
-        before = np.array([other.when for other in begun]) < np.where(effect.there, effect.when, -1)
-        return [begun[k] for k in np.flatnonzero(before.any(axis=1)).tolist()]
-
-    def _held(self, effect: Effect) -> Tiles:
+    def _held_on(self, effect: int) -> Tiles:
         """The tiles where somebody is in the way."""
-        when = np.where(effect.there, effect.when, -1)
-        held = np.zeros(len(when), bool)
-        for other in self._before(effect):
-            if self._meetings.clash(other.place, effect.place):
-                held |= other.when < when
-        lacking = self._lacks(effect)
-        if lacking.any():
-            assert effect.needs is not None
-            held[effect.needs[lacking, 0]] = True
+        before = self._before(effect)
+        held: Tiles = (self._when[before] < self._when[effect]).any(axis=0)
+        held[self._lacks(effect)[:, 0]] = True
         return held
 
-    def _lacks(self, effect: Effect) -> Tiles:
-        """Which of the effect's needs are not met: tile, instruction, its tile, and up to which iteration."""
-        if effect.needs is None:
-            effect.needs = self._needs(effect.place, np.flatnonzero(effect.there), effect.end)
-        own, place, tile, end = effect.needs.T
-        lacks: Tiles = effect.there[own] & (self._done[place, tile] < end)
-        return lacks
+    def _before(self, effect: int) -> list[int]:
+        """Those in its way that have begun, and are through before it on some tile."""
+        own, place, first = self._when[effect], self._place[effect], self._begun.start
+        begun = self._when[first : self._begun.stop]
+        before = (begun < np.where(own < NOT_YET, own, -1)).any(axis=1).nonzero()[0] + first
+        return [other for other in before.tolist() if self._clash(self._place[other], place)]
 
-    def _finish(self, effect: Effect, free: Tiles) -> list[Effect]:
-        """Carry an effect out on some tiles; for whom it was in the way."""
-        done = self._done[effect.place]
-        for first in np.unique(done[free]).tolist():
-            if first < effect.end:
-                tiles = np.flatnonzero(free & (done == first)).tolist()
-                self._carry(effect.place, tiles, first, effect.end)
-        done[free] = np.maximum(done[free], effect.end)
-        effect.when = np.where(free, NOT_YET, effect.when)
-        effect.look()
-        if not effect.is_left:
-            self._whole.pop(effect, None)
-            del self._begun[effect]
-        released, effect.behind = effect.behind, []
-        return released + self._lacking.pop(effect.place, [])
+    def _lacks(self, effect: int) -> Numbers:
+        """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
+        there = self._when[effect] < NOT_YET
+        if effect not in self._needs:
+            self._needs[effect] = self._order.needs(self._place[effect], np.flatnonzero(there), self._end[effect])
+        needs = self._needs[effect]
+        own, place, tile, end = needs.T
+        lacking: Numbers = needs[there[own] & (self._order.done[place, tile] < end)]
+        return lacking
 
+    def _finish(self, effect: int, free: Tiles) -> None:
+        """Carry an effect out on some tiles, and then those for whom it was in the way."""
+        left = self._carry(effect, free)
+        while left:
+            released = left.pop()
+            if released in self._held:
+                left += self._carry(released, self._when[released] < NOT_YET)
 
-def _effects(pieces: Numbers, tiles: int) -> list[Effect]:
-    """What happens to all tiles of an instruction; ``when`` are places among the pieces."""
-    ends, which = np.unique(pieces[:, [0, 2]], axis=0, return_inverse=True)
-    when = np.full((len(ends), tiles), NOT_YET)
-    when[which.reshape(-1), pieces[:, 1]] = np.arange(len(pieces))
-    return [Effect(place, end, own) for (place, end), own in zip(ends.tolist(), when, strict=True)]
+    def _carry(self, effect: int, free: Tiles) -> list[int]:
+        """Carry an effect out on some tiles; those for whom nobody is in the way any longer."""
+        place, end, tiles = self._place[effect], self._end[effect], free.nonzero()[0]
+        done = self._order.done[place, tiles]
+        for first in {*done.tolist()}:
+            if first < end:
+                self._order.carry(place, tiles[done == first].tolist(), first, end)
+        self._order.done[place, tiles] = np.maximum(done, end)
+        self._when[effect, tiles] = NOT_YET
+        if self._is_left(effect):
+            waiting = [other for other in self._behind[effect] if other in self._held]
+            self._held.update((other, {*self._in_the_way(other)}) for other in waiting)
+        else:
+            self._held.pop(effect, None)
+            waiting = [other for other in self._behind.pop(effect, ()) if other in self._held]
+            for other in waiting:
+                self._held[other].discard(effect)
+        return [other for other in waiting if not self._held[other]]
