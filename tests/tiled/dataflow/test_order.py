@@ -155,13 +155,19 @@ def test_who_come_in_different_orders_are_taken_apart() -> None:
 
 def test_who_takes_comes_behind_who_sends() -> None:
     found = [Piece(0, 1, 4), Piece(1, 0, 4)]
+    assert carried(found, Made({}, meet=[]), sent_by_one_up_to(4)) == [(1, [0], 0, 4), (0, [1], 0, 4)]
 
-    def needs(place: int, tiles: Any, _end: int) -> Any:
-        return np.array([(tile, 1, 0, 4) for tile in tiles]) if place == 0 else NO_NEEDS
 
-    assert carried(found, Made({}, meet=[]), needs) == [(1, [0], 0, 4), (0, [1], 0, 4)]
+def sent_by_one_up_to(end: int) -> Any:
+    """Instruction 0 takes what 1 sends from tile 0."""
+    return lambda place, tiles, _: np.array([(tile, 1, 0, end) for tile in tiles]) if place == 0 else NO_NEEDS
 
 
 def test_what_can_never_come_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another one sends"):
         carried([Piece(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))
+
+
+def test_what_is_never_sent_whole_is_refused() -> None:
+    with pytest.raises(Refused, match="takes a part of what another one sends"):
+        carried([Piece(1, 0, 4), Piece(0, 1, 4)], Made({}, meet=[]), sent_by_one_up_to(8))

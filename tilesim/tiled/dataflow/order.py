@@ -127,7 +127,7 @@ class _Section:
         for _, place, tile, end in self._lacks(effect).tolist():
             unsent = [other for other in self._of_place[place] if self._when[other, tile] < NOT_YET]
             short = [*takewhile(lambda other: self._end[other] < end, unsent)]
-            yield from unsent[: len(short) + 1] or [effect]  # which never comes by itself
+            yield from [*unsent, effect][: len(short) + 1]  # itself, if it is never sent
 
     def _held_on(self, effect: int) -> Tiles:
         """The tiles where somebody is in the way."""
