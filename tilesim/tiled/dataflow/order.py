@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
-from itertools import takewhile
 from typing import TypeAlias
 
 import numpy as np
@@ -126,8 +125,8 @@ class _Section:
         yield from self._before(effect)
         for _, place, tile, end in self._lacks(effect).tolist():
             unsent = [other for other in self._of_place[place] if self._when[other, tile] < NOT_YET]
-            short = [*takewhile(lambda other: self._end[other] < end, unsent)]
-            yield from [*unsent, effect][: len(short) + 1]  # itself, if it is never sent
+            short = sum(self._end[other] < end for other in unsent)
+            yield from [*unsent, effect][: short + 1]  # itself, if it is never sent
 
     def _held_on(self, effect: int) -> Tiles:
         """The tiles where somebody is in the way."""
@@ -140,7 +139,7 @@ class _Section:
         """Those in its way that have begun, and are through before it on some tile."""
         own, place, first = self._when[effect], self._place[effect], self._begun.start
         begun = self._when[first : self._begun.stop]
-        before = (begun < np.where(own < NOT_YET, own, -1)).any(axis=1).nonzero()[0] + first
+        before = np.flatnonzero((begun < np.where(own < NOT_YET, own, -1)).any(axis=1)) + first
         return [other for other in before.tolist() if self._clash(self._place[other], place)]
 
     def _lacks(self, effect: int) -> Numbers:
