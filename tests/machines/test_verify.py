@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import product
+from itertools import permutations, product
 from pathlib import Path
 
 import numpy as np
@@ -11,10 +11,11 @@ import pytest
 
 import tilesim
 from tests.soak import part_of
+from tests.tiled.dataflow.agreement import COMPILED
 from tests.tiled.mutants import MUTANTS, at_large
 from tests.tiled.programs import program
 from tilesim import verify
-from tilesim.errors import ArrayError
+from tilesim.errors import ArrayError, InputError
 from tilesim.machines.machine import ModelResult, Span
 from tilesim.machines.verify import COLLIDED, ENDED, Difference, Divergence, differences, find_divergence
 from tilesim.tiled.isa.model.program import Program
@@ -79,7 +80,33 @@ def test_every_figure_counts() -> None:
         assert [each.what for each in differences(SAME, account)] == [what]
         assert [each.what for each in differences(account, SAME)] == [what]
     [output] = differences(SAME, other["output 0"])
-    assert (output.event, output.stepped) == ("0 at (0, 1)", "1 at (0, 1)")
+    assert (output.one, output.other) == ("0 at (0, 1)", "1 at (0, 1)")
+
+
+@COMPILED
+@pytest.mark.parametrize("engines", [*permutations(("simpy", "compiled", "stepped"), 2)])
+def test_any_two_engines_agree(engines: tuple[str, str]) -> None:
+    verdict = verify(pocket(), [np.full((1, 4, 4, 4), 3, np.int8)], engines=engines)
+    assert (verdict.agree, verdict.models, verdict.cycles, verdict.compared_units) == (True, engines, 225, 38)
+
+
+def test_an_engine_that_did_not_run_a_program_does_not_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TILESIM_CC", "none")
+    verdict = verify(pocket(), [np.zeros((1, 4, 4, 4), np.int8)], engines=("compiled", "simpy"))
+    [difference] = verdict.differences
+    assert (difference.what, difference.other) == ("end", ENDED)
+    assert "SimPy ran this" in difference.one
+
+
+def test_engines_are_two_that_there_are() -> None:
+    for engines, said in (
+        (("simpy", "simpy"), "engines must be two of simpy, compiled, stepped, not 'simpy', 'simpy'"),
+        (("simpy",), "engines must be two of simpy, compiled, stepped, not 'simpy'"),
+        (("simpy", "steped"), "engines must be simpy, compiled or stepped, not 'steped'; did you mean 'stepped'?"),
+    ):
+        with pytest.raises(InputError) as error:
+            verify(pocket(), engines=engines)  # type: ignore[arg-type]
+        assert str(error.value) == said
 
 
 def test_one_sample_at_a_time() -> None:

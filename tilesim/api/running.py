@@ -14,7 +14,7 @@ from tilesim.machines.host import random_inputs
 from tilesim.machines.machine import AnyMachine, Check, Proves, RunsInTurn, SecondModel, Suggestion, meaningless
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
-from tilesim.machines.verify import Verdict
+from tilesim.machines.verify import BOTH, Verdict
 from tilesim.machines.verify import verify as verified
 from tilesim.registry import MACHINES, machine_named, machine_of, refusal
 from tilesim.run import Look, Run, unwatched
@@ -235,7 +235,13 @@ def _proving(program: Program) -> Proves[Any, Any]:
 
 
 @checked
-def verify(program: Program, inputs: Inputs | None = None, say: Say | None = None, seed: int = 0) -> Verdict:
+def verify(
+    program: Program,
+    inputs: Inputs | None = None,
+    say: Say | None = None,
+    seed: int = 0,
+    engines: tuple[str, str] = BOTH,
+) -> Verdict:
     """Run one inference on two models of the chip, written apart from each other, and compare them.
 
     Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same.
@@ -245,14 +251,17 @@ def verify(program: Program, inputs: Inputs | None = None, say: Say | None = Non
         inputs: what :func:`simulate` takes, of one sample.
         say: is told what goes on.
         seed: what random inputs follow from, as in :func:`simulate`.
+        engines: which two: of ``simpy``, which defines what a run is, ``stepped``, which steps through every cycle, and
+            ``compiled``, a tiled machine's engine that :func:`simulate` mostly takes.
 
     Raises:
-        InputError: inputs that do not fit, a program that the chip could not run, or of a machine with one model.
+        InputError: inputs that do not fit, a program that the chip could not run, or of a machine with one model; other
+            ``engines``, or a program that the compiled one does not cover.
     """
     machine = machine_of(program.topology)
     if not isinstance(machine, SecondModel):
         raise refusal(program.topology, SecondModel)
-    return verified(machine, program, listed(inputs, program.inputs, seed), say or silent)
+    return verified(machine, program, listed(inputs, program.inputs, seed), say or silent, engines)
 
 
 def _recording(trace: bool | Recording) -> Recording | None:

@@ -2,12 +2,12 @@
 
 One is discrete-event: it computes with stretches of time. The other steps through every cycle. They share the program's
 format and the arithmetic of operators, nothing else. So a timing that only one of them has is an error in one of them,
-or a sentence that is missing in a docstring.
+or a sentence that is missing in a docstring. A machine's compiled engine, if it has one, must agree with both.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from itertools import groupby, zip_longest
 from typing import Any
@@ -15,11 +15,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.errors import ArrayError, CollisionError, HangError
+from tilesim.errors import ArrayError, CollisionError, HangError, refuse
 from tilesim.machines.machine import AnyMachine, ModelResult, SecondModel, Span, Spans
 from tilesim.machines.options import RunOptions, Say, silent
 from tilesim.machines.program import Program
-from tilesim.printable import shown
+from tilesim.printable import shown, unknown
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
@@ -29,8 +29,14 @@ Units = Mapping[str, Mapping[str, int]]
 Stretch = tuple[int, int, str]
 """First cycle, that after the last, and what kind of time it is."""
 
-SCHEMA = "tilesim.verify/2"
+SCHEMA = "tilesim.verify/3"
 """The version of the document that ``tilesim verify --json`` prints."""
+
+STEPPED = "stepped"
+MODELS = ("simpy", "compiled", STEPPED)
+"""What can be compared, two at a time."""
+BOTH = ("simpy", STEPPED)
+"""What is, if nobody says otherwise."""
 
 ENDED, COLLIDED = "ended", "transfers met on the ring"
 """How a run may end, beside hanging."""
@@ -38,12 +44,12 @@ ENDED, COLLIDED = "ended", "transfers met on the ring"
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure that the models don't share: of the unit ``track`` (empty: of the whole run), in words."""
+    """A figure that two models don't share: of the unit ``track`` (empty: of the whole run), in words."""
 
     track: str
     what: str
-    event: str
-    stepped: str
+    one: str
+    other: str
 
 
 @dataclass(frozen=True)
@@ -55,16 +61,19 @@ class Divergence:
     section: str
     track: str
     cycle: int
-    event: str
-    stepped: str
+    one: str
+    other: str
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """What came of a comparison. ``divergence``: where the traces part, if both models have come to their end."""
+    """What came of a comparison of two of :data:`MODELS`; the figures are those of the first. ``divergence``: where the
+    traces part, if both have come to their end.
+    """
 
     program: str
     topology: str
+    models: tuple[str, str]
     end: str
     cycles: int
     load_cycles: int
@@ -78,7 +87,7 @@ class Verdict:
 
     @property
     def ended(self) -> bool:
-        """Whether the event-driven model has come to the end of the run."""
+        """Whether the first model has come to the end of the run."""
         return self.end == ENDED
 
     def document(self) -> dict[str, Any]:
@@ -86,80 +95,111 @@ class Verdict:
         return {"schema": SCHEMA, "agree": self.agree, **asdict(self)}
 
 
-def verify(machine: SecondModel[Any, Any], program: Program, inputs: Sequence[Array], say: Say = silent) -> Verdict:
-    """Run ``program`` on both models and compare outputs, cycles and the account of every unit.
+def verify(
+    machine: SecondModel[Any, Any],
+    program: Program,
+    inputs: Sequence[Array],
+    say: Say = silent,
+    models: tuple[str, str] = BOTH,
+) -> Verdict:
+    """Run ``program`` on two models and compare outputs, cycles and the account of every unit.
 
     Args:
         machine: whose models they are.
         program: what to run; it brings its chip along.
         inputs: an array for each of the program's inputs; one sample.
         say: is told what goes on.
+        models: two of :data:`MODELS`.
 
     Raises:
         ProgramError: an instruction that the chip could not run.
+        InputError: other models, or one that does not cover the program.
         ArrayError: inputs that do not fit, or several samples.
     """
+    refuse(faults(models))
     _must_be_one_sample(program, inputs)
-    say(f"simulating {program.name} on {program.topology.name}")
-    event = event_result(machine, program, inputs)
-    say(f"stepping through {event.load_cycles + event.cycles:,} cycles of {program.name}")
-    stepped = machine.step(program, inputs, trace=False)
-    different = tuple(differences(event, stepped))
+    results: list[ModelResult] = []
+    for model in models:
+        cycles = f" through {results[0].load_cycles + results[0].cycles:,} cycles" if results else ""
+        say(f"running {program.name} on {program.topology.name}{cycles}: {model}")
+        results.append(result(machine, model, program, inputs))
+    one, other = results
+    different = tuple(differences(one, other))
     divergence = None
-    if different and event.end == stepped.end == ENDED:
+    if different and one.end == other.end == ENDED:
         say("looking for where the traces part")
-        ours, theirs = event_result(machine, program, inputs, trace=True), machine.step(program, inputs, trace=True)
-        labels = {op.label or f"run[{k}]" for k, op in enumerate(program.run)}
-        divergence = find_divergence(ours.spans, theirs.spans, labels)
+        ours, theirs = (result(machine, model, program, inputs, trace=True).spans for model in models)
+        divergence = find_divergence(ours, theirs, {op.label or f"run[{k}]" for k, op in enumerate(program.run)})
     return Verdict(
         program.name,
         program.topology.name,
-        event.end,
-        event.cycles,
-        event.load_cycles,
-        len(event.units or ()),
+        models,
+        one.end,
+        one.cycles,
+        one.load_cycles,
+        len(one.units or ()),
         different,
         divergence,
     )
 
 
-def event_result(machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False) -> ModelResult:
-    """What the discrete-event model says."""
+def faults(models: Sequence[str]) -> Iterator[str]:
+    """What is wrong with the names of two models."""
+    yield from (f"engines {unknown(model, MODELS)}" for model in models if model not in MODELS)
+    if len({*models}) != 2 or len(models) != 2:
+        yield f"engines must be two of {', '.join(MODELS)}, not {', '.join(map(shown, models)) or 'none'}"
+
+
+def result(
+    machine: SecondModel[Any, Any], model: str, program: Program, inputs: Sequence[Array], trace: bool = False
+) -> ModelResult:
+    """What one of :data:`MODELS` says."""
+    if model == STEPPED:
+        return machine.step(program, inputs, trace)
+    return event_result(machine, program, inputs, trace, model)
+
+
+def event_result(
+    machine: AnyMachine, program: Program, inputs: Sequence[Array], trace: bool = False, engine: str = "simpy"
+) -> ModelResult:
+    """What the discrete-event model says, run by that engine."""
     try:
-        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None, engine="simpy"))
+        run = machine.simulate(program, inputs, RunOptions(recording=Recording() if trace else None, engine=engine))
     except HangError as error:
         return ModelResult(hung(error.section))
     except CollisionError:
         return ModelResult(COLLIDED)
+    if run.engine != engine:
+        return ModelResult(run.note)
     spans = _spans(run.trace) if run.trace is not None else ()
     return ModelResult(ENDED, run.outputs, run.cycles, run.statistics["load_cycles"], _units(run), spans)
 
 
-def differences(event: ModelResult, stepped: ModelResult) -> list[Difference]:
+def differences(one: ModelResult, other: ModelResult) -> list[Difference]:
     """All figures that two accounts don't share."""
-    if event.end != stepped.end:
-        return [Difference("", "end", event.end, stepped.end)]
+    if one.end != other.end:
+        return [Difference("", "end", one.end, other.end)]
     different = [
-        Difference("", what, f"{getattr(event, what):,}", f"{getattr(stepped, what):,}")
+        Difference("", what, f"{getattr(one, what):,}", f"{getattr(other, what):,}")
         for what in ("load_cycles", "cycles")
-        if getattr(event, what) != getattr(stepped, what)
+        if getattr(one, what) != getattr(other, what)
     ]
     different += [
         Difference("", f"output {k}", *_first_element(ours, theirs))
-        for k, (ours, theirs) in enumerate(zip(event.outputs, stepped.outputs, strict=True))
+        for k, (ours, theirs) in enumerate(zip(one.outputs, other.outputs, strict=True))
         if not _same(ours, theirs)
     ]
-    return different + _unit_differences(event.units or {}, stepped.units or {})
+    return different + _unit_differences(one.units or {}, other.units or {})
 
 
-def _unit_differences(event: Units, stepped: Units) -> list[Difference]:
+def _unit_differences(one: Units, other: Units) -> list[Difference]:
     different = []
-    for track in [*event, *(track for track in stepped if track not in event)]:
-        if track not in event or track not in stepped:
-            here, there = ("there" if track in units else "missing" for units in (event, stepped))
+    for track in [*one, *(track for track in other if track not in one)]:
+        if track not in one or track not in other:
+            here, there = ("there" if track in units else "missing" for units in (one, other))
             different.append(Difference(track, "unit", here, there))
             continue
-        ours, theirs = event[track], stepped[track]
+        ours, theirs = one[track], other[track]
         different += [
             Difference(track, kind, f"{ours.get(kind, 0):,}", f"{theirs.get(kind, 0):,}")
             for kind in sorted({*ours, *theirs})
@@ -212,16 +252,16 @@ def _first_element(ours: Array, theirs: Array) -> tuple[str, str]:
     return f"{ours[at]} at {at}", f"{theirs[at]} at {at}"
 
 
-def find_divergence(event: Spans, stepped: Spans, run: Collection[str]) -> Divergence | None:
+def find_divergence(one: Spans, other: Spans, run: Collection[str]) -> Divergence | None:
     """The earliest one; of several in one cycle, that of the first track by name. Traces that only call instructions
     otherwise don't part. ``run``: the labels of the run program, with whose first instruction its section begins.
     """
-    for section, ours, theirs in zip(("load", "run"), _sections(event, run), _sections(stepped, run), strict=True):
-        one, other = _by_track(ours), _by_track(theirs)
+    for section, ours, theirs in zip(("load", "run"), _sections(one, run), _sections(other, run), strict=True):
+        here, there = _by_track(ours), _by_track(theirs)
         divergences = [
             divergence
-            for track in sorted({*one, *other})
-            if (divergence := _divergence(section, track, one.get(track, []), other.get(track, []))) is not None
+            for track in sorted({*here, *there})
+            if (divergence := _divergence(section, track, here.get(track, []), there.get(track, []))) is not None
         ]
         if divergences:
             return min(divergences, key=lambda divergence: divergence.cycle)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from tests.tiled.dataflow.agreement import COMPILED
 from tests.tiled.mutants import MUTANTS, at_large
 from tests.tiled.programs import program
 from tilesim import save_program
@@ -21,7 +22,7 @@ def test_a_model_on_which_both_models_agree(tilesim: Any) -> None:
     result = tilesim("verify", "pocket", "--topology", "pocket-2x1")
     assert (result.exit_code, result.stderr) == (0, "")
     assert result.stdout == (
-        "pocket on pocket-2x1: both models agree\n"
+        "pocket on pocket-2x1: simpy and stepped agree\n"
         "177 cycles of loading and 225 of the run, all outputs, and what each of 38 units and links did in them\n"
     )
 
@@ -33,7 +34,7 @@ def test_a_program_that_does_not_end_as_it_should(tilesim: Any, tmp_path: Path) 
         result = tilesim("verify", path)
         assert (result.exit_code, result.stderr) == (0, "")
         first, second = result.stdout.splitlines()
-        assert first.endswith(f": both models agree that {end}")
+        assert first.endswith(f": simpy and stepped agree that {end}")
         assert second == "nothing else was compared; tilesim run says why"
 
 
@@ -43,16 +44,26 @@ def test_a_difference_is_shown(tilesim: Any) -> None:
         document = json.loads(tilesim("verify", "pocket", "-t", "pocket-2x1", "--json").stdout)
     lines = result.stdout.splitlines()
     assert result.exit_code == 1
-    assert lines[0] == "pocket on pocket-2x1: the models differ"
+    assert lines[0] == "pocket on pocket-2x1: simpy and stepped differ"
     assert lines[1] == (
-        "first in cycle 14 of the load program: chip.ring.link1, event-driven: busy in parameters0.send; stepped: idle"
+        "first in cycle 14 of the load program: chip.ring.link1, simpy: busy in parameters0.send; stepped: idle"
     )
-    assert lines[3].split() == ["unit", "what", "event-driven", "stepped"]
+    assert lines[3].split() == ["unit", "what", "simpy", "stepped"]
     assert lines[4].split() == ["the", "run", "load", "cycles", "177", "178"]
     assert lines[-1].startswith("and ")
-    assert (document["schema"], document["agree"]) == ("tilesim.verify/2", False)
+    assert (document["schema"], document["agree"]) == ("tilesim.verify/3", False)
     assert document["divergence"]["track"] == "chip.ring.link1"
-    assert document["differences"][0] == {"track": "", "what": "load_cycles", "event": "177", "stepped": "178"}
+    assert document["differences"][0] == {"track": "", "what": "load_cycles", "one": "177", "other": "178"}
+
+
+@COMPILED
+def test_two_engines(tilesim: Any) -> None:
+    result = tilesim("verify", "pocket", "-t", "pocket-2x1", "--engines", "compiled,simpy")
+    assert (result.exit_code, result.stdout.splitlines()[0]) == (0, "pocket on pocket-2x1: compiled and simpy agree")
+    document = json.loads(
+        tilesim("verify", "pocket", "-t", "pocket-2x1", "--engines", "simpy, compiled", "--json").stdout
+    )
+    assert document["models"] == ["simpy", "compiled"]
 
 
 def test_json_and_inputs(tilesim: Any, tmp_path: Path) -> None:
@@ -70,4 +81,9 @@ def test_faults_are_sentences(tilesim: Any, tmp_path: Path) -> None:
     assert result.exit_code == 2
     assert result.stderr.endswith("in.npz: input 'input' must hold one sample, not 2\n")
     assert tilesim("verify", "pocket").exit_code == 2
+    alone = tilesim("verify", "pocket", "-t", "pocket-2x1", "--engines", "simpy")
+    assert (alone.exit_code, alone.stderr) == (
+        2,
+        "error: engines must be two of simpy, compiled, stepped, not 'simpy'\n",
+    )
     assert tilesim("verify", "nothing-here", "-t", "pocket-2x1").exit_code == 2

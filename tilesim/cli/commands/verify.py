@@ -1,8 +1,8 @@
-"""``tilesim verify``: a run on both models of the chip, compared cycle by cycle."""
+"""``tilesim verify``: a run on two models of the chip, compared cycle by cycle."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -18,17 +18,28 @@ from tilesim.cli.progress import progress
 from tilesim.cli.simulation import arrays_for, naming
 from tilesim.errors import refuse
 from tilesim.machines.machine import SecondModel
+from tilesim.machines.verify import BOTH
+from tilesim.machines.verify import faults as model_faults
 from tilesim.printable import printable
 
 if TYPE_CHECKING:
     from rich.table import Table
 
-    from tilesim.machines.verify import Difference, Divergence, Verdict
+    from tilesim.machines.verify import Verdict
 
 LISTED = 20
 """Differences that are shown."""
+DEFAULT = ",".join(BOTH)
 DIFFER = 1
 """The exit status."""
+EnginesOption = Annotated[
+    str,
+    typer.Option(
+        "--engines",
+        metavar="ONE,OTHER",
+        help="Which two are compared: of simpy, compiled (of a tiled machine) and stepped.",
+    ),
+]
 
 
 def command(
@@ -37,22 +48,25 @@ def command(
     compilation: CompilationOptions,
     faults: Faults,
     inputs: InputsOption = None,
+    engines: EnginesOption = DEFAULT,
     json_: JsonOption = False,
     quiet: QuietOption = False,
 ) -> None:
     """Run one inference on two models of a chip and compare them.
 
-    One, which `tilesim run` uses, computes with stretches of time; the other steps through every cycle, and is slow.
-    Outputs, cycles, and the busy, stalled and idle cycles of every unit must be the same. The exit status is 1 if
-    anything differs. Models agree, too, on a program that hangs in both: `tilesim run` says why.
+    `simpy`, the one that defines what a run is, computes with stretches of time; `stepped` steps through every cycle,
+    and is slow; `compiled` is the engine that `tilesim run` mostly takes. Outputs, cycles, and the busy, stalled and
+    idle cycles of every unit must be the same. The exit status is 1 if anything differs. They agree, too, on a program
+    that hangs in both: `tilesim run` says why.
     """
     with progress(f"compiling {model}", quiet) as say:
         sources = read_sources([model], chips, [compilation], faults, SecondModel)
-        refuse([*faults, *faults_of(lambda: must_hold_arrays(inputs))])
+        models = tuple(engine.strip() for engine in engines.split(","))
+        refuse([*faults, *faults_of(lambda: must_hold_arrays(inputs)), *model_faults(models)])
         [program], _ = programs_of(sources, compilation, say)
         arrays = arrays_for(program, inputs)
         with naming(model, inputs):
-            verdict = api.verify(program, arrays, say)
+            verdict = api.verify(program, arrays, say, engines=(models[0], models[1]))
     if json_:
         tell_json(verdict.document())
     else:
@@ -64,24 +78,21 @@ def command(
 def _show(verdict: Verdict) -> None:
     from tilesim.report.terminal import show
 
-    where = f"{verdict.program} on {verdict.topology}"
+    where, (one, other) = f"{verdict.program} on {verdict.topology}", verdict.models
     if verdict.agree and verdict.ended:
-        tell(f"{where}: both models agree", _agreed(verdict))
+        tell(f"{where}: {one} and {other} agree", _agreed(verdict))
         return
     if verdict.agree:
-        tell(f"{where}: both models agree that {verdict.end}", "nothing else was compared; tilesim run says why")
+        tell(f"{where}: {one} and {other} agree that {verdict.end}", "nothing else was compared; tilesim run says why")
         return
-    tell(f"{where}: the models differ")
+    tell(f"{where}: {one} and {other} differ")
     if verdict.divergence is not None:
         first = verdict.divergence
-        tell(f"first in cycle {first.cycle:,} of the {first.section} program: {first.track}, {_said(first)}")
-    show("", _table(verdict.differences))
+        said = f"{first.track}, {one}: {first.one}; {other}: {first.other}"
+        tell(f"first in cycle {first.cycle:,} of the {first.section} program: {said}")
+    show("", _table(verdict))
     if len(verdict.differences) > LISTED:
         tell(f"and {len(verdict.differences) - LISTED:,} more")
-
-
-def _said(first: Divergence) -> str:
-    return f"event-driven: {first.event}; stepped: {first.stepped}"
 
 
 def _agreed(verdict: Verdict) -> str:
@@ -89,11 +100,11 @@ def _agreed(verdict: Verdict) -> str:
     return f"{cycles}, all outputs, and what each of {verdict.compared_units:,} units and links did in them"
 
 
-def _table(differences: tuple[Difference, ...]) -> Table:
+def _table(verdict: Verdict) -> Table:
     from tilesim.report.tables import folded, right, table
 
-    lines = table(*folded("unit", "what"), *right("event-driven", "stepped"))
-    for difference in differences[:LISTED]:
+    lines = table(*folded("unit", "what"), *right(*verdict.models))
+    for difference in verdict.differences[:LISTED]:
         unit, what = difference.track or "the run", difference.what.replace("_", " ")
-        lines.add_row(*map(printable, (unit, what, difference.event, difference.stepped)))
+        lines.add_row(*map(printable, (unit, what, difference.one, difference.other)))
     return lines
