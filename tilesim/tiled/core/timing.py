@@ -85,9 +85,11 @@ def _log(core: ctypes.CDLL, state: int) -> SectionLog:
 
 
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
-    place = ctypes.POINTER(ctypes.c_int64)()
+    place = ctypes.c_void_p()
     count = core.core_read(state, READOUTS.index(what), ctypes.byref(place))
-    return np.ctypeslib.as_array(place, (count,)).copy() if count else np.empty(0, np.int64)
+    if not count or place.value is None:
+        return np.empty(0, np.int64)
+    return np.array((ctypes.c_int64 * count).from_address(place.value))  # a copy
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
