@@ -32,6 +32,7 @@ class Sent:
         )
 
     def of(self, place: int, tiles: Sequence[int]) -> Bytes:
-        """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]."""
+        """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]; to be read only."""
         numbers = [self._rows[place][tile] for tile in tiles]
-        return self._data[place][numbers]
+        first = numbers[0]
+        return self._data[place][first : first + 1] if len(numbers) == 1 else self._data[place][numbers]
