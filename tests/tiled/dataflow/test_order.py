@@ -50,7 +50,7 @@ def events(*rows: tuple[int, int, int, int, int]) -> Any:
 
 
 def cut(log: Any, made: Made, needs: Any = no_needs) -> list[tuple[int, int]]:
-    found = pieces(in_order(log), cast(Meetings, made), needs)
+    found = pieces(in_order(log), cast(Meetings, made), needs, NO_NEEDS)
     return [(place, end) for place, _, end in found.tolist()]
 
 

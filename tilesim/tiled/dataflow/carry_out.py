@@ -39,7 +39,7 @@ def carried_out(program: Program, timing: Timing, rows: Sequence[Bytes], samples
         events = in_order(section.events)
         mesh.hear(events)
         ring.hear(section.deliveries)
-        order.follow(pieces(events, meetings, effects.needs))
+        order.follow(pieces(events, meetings, effects.needs, effects.senders()))
     return [_output(program, ring, number) for number in range(len(program.outputs))]
 
 

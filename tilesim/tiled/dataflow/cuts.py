@@ -13,7 +13,6 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from itertools import chain
 from typing import NamedTuple, TypeAlias
 
 import numpy as np
@@ -113,9 +112,9 @@ def in_order(events: Numbers) -> Numbers:
     return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
 
 
-def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> Numbers:
+def pieces(events: Numbers, meetings: Meetings, needs: Needs, senders: Numbers) -> Numbers:
     """What happens in a section, in order, cut where it must be: pieces, one a row. ``events`` are :func:`in_order`,
-    ``needs`` says what they take of what others send.
+    ``needs`` says what they take of what others send, ``senders`` from whom: instruction, tile, instruction, tile.
     """
     [retirements] = np.nonzero(events[:, 4] == RETIRED)
     places = np.unique(events[retirements, 2])
@@ -123,7 +122,7 @@ def pieces(events: Numbers, meetings: Meetings, needs: Needs) -> Numbers:
     rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
     whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
     cutter = _Cutter(Stays(events), meetings, needs)
-    cutter.cut(places.tolist())
+    cutter.cut(senders)
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
     cut = np.array([piece for _, piece in cutter.found], np.int64).reshape(-1, 3)
     return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
@@ -139,12 +138,12 @@ class _Cutter:
         self._cut_off: set[Piece] = set()
         self._now = 0
 
-    def cut(self, places: Sequence[int]) -> None:
-        """Cut what is under way whenever one of some instructions retires that meets it, or takes some of it."""
+    def cut(self, senders: Numbers) -> None:
+        """Cut what is under way whenever somebody retires who meets it, or takes some of it."""
         met: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for number, tile, place, other in self._clashing().tolist():
             met[number].append((tile, place, other))
-        asked = dict(chain.from_iterable(map(self._early, places)))
+        asked = dict(self._early(senders))
         for number in sorted({*met, *asked}):
             self._now = number
             for tile, place, other in met[number]:
@@ -163,16 +162,13 @@ class _Cutter:
         clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
         return found[np.array(clashes, bool)[pairs]] if len(found) else found
 
-    def _early(self, place: int) -> Iterator[tuple[int, Piece]]:
-        """When an instruction retires, on tiles where somebody is still at work of whose doing it takes some."""
-        tiles, end = np.flatnonzero(self._stays.retired[place] < NOT_YET), self._meetings.traits(place).rounds
-        own, sender, its_tile, _ = self._needs(place, tiles, end).T
-        known = sender < len(self._stays.retired)
-        own, sender, its_tile = own[known], sender[known], its_tile[known]
-        numbers = self._stays.retired[place, own]
-        early = self._stays.retired[sender, its_tile] > numbers
-        for number, tile in zip(numbers[early].tolist(), own[early].tolist(), strict=True):
-            yield number, Piece(place, tile, end)
+    def _early(self, senders: Numbers) -> Iterator[tuple[int, Piece]]:
+        """When an instruction retires, where somebody is still at work of whose doing it takes some."""
+        place, tile, sender, its_tile = senders[(senders[:, [0, 2]] < len(self._stays.retired)).all(axis=1)].T
+        numbers, later = self._stays.retired[place, tile], self._stays.retired[sender, its_tile]
+        early = (numbers < NOT_YET) & (later > numbers)
+        for number, *own in np.stack([numbers, place, tile], axis=1)[early].tolist():
+            yield number, Piece(own[0], own[1], self._meetings.traits(own[0]).rounds)
 
     def _ask(self, piece: Piece, number: float) -> None:
         """Cut what is under way of what a piece takes of others."""

@@ -73,6 +73,10 @@ class Effects:
         took = end * self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
         return np.stack([tiles, out, sender, -(-took // self._sent_bytes[out])], axis=1)
 
+    def senders(self) -> Numbers:
+        """Who sends what others take: an instruction, its tile, the one that sends, and the tile that does."""
+        return np.concatenate([self._ring.all_senders(), self._mesh.all_senders()])
+
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded = self._decoder.tensorop(op, self._stacks.alike)
         for part in self._stacks.parts(tiles):

@@ -29,6 +29,11 @@ class Meshes:
         self.sender = np.full((len(ops), topology.tiles, 2), -1)
         """By instruction and tile that take: the instruction and the tile that send."""
 
+    def all_senders(self) -> Numbers:
+        """The same as rows: an instruction, its tile, the one that sends, and the tile that does."""
+        place, tile = np.nonzero(self.sender[:, :, 0] >= 0)
+        return np.column_stack([place, tile, self.sender[place, tile]])
+
     def hear(self, events: Numbers) -> None:
         """What has begun in a section."""
         self._begun = np.concatenate([self._begun, events[events[:, 4] == BEGAN][:, 1:3]])

@@ -137,6 +137,8 @@ class _Section:
 
     def _before(self, effect: int) -> list[int]:
         """Those in its way that have begun, and are through before it on some tile."""
+        if len(self._begun) == 1:
+            return []
         own, place, first = self._when[effect], self._place[effect], self._begun.start
         begun = self._when[first : self._begun.stop]
         before = np.flatnonzero((begun < np.where(own < NOT_YET, own, -1)).any(axis=1)) + first
@@ -145,9 +147,12 @@ class _Section:
     def _lacks(self, effect: int) -> Numbers:
         """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
         there = self._when[effect] < NOT_YET
-        if effect not in self._needs:
-            self._needs[effect] = self._order.needs(self._place[effect], np.flatnonzero(there), self._end[effect])
-        needs = self._needs[effect]
+        needs = self._needs.get(effect)
+        if needs is None:
+            tiles = np.flatnonzero(there)
+            needs = self._needs[effect] = self._order.needs(self._place[effect], tiles, self._end[effect])
+        if not len(needs):
+            return needs
         own, place, tile, end = needs.T
         lacking: Numbers = needs[there[own] & (self._order.done[place, tile] < end)]
         return lacking

@@ -39,12 +39,15 @@ class RingRows:
         self._of_tiles = produced[transfers[:, 0]]
         self._log: Numbers = np.empty((0, 6), np.int64)
         """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
+        self._of_others: Numbers = self._log
+        """The same of what tiles send."""
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
         self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
+        self._of_others = self._log[self._of_tiles[self._log[:, 3]]]
 
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
@@ -64,13 +67,22 @@ class RingRows:
         """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
         instruction, its tile, and up to which of its rows.
         """
-        node, _, transfer, row, count = self._within(place, 0, end).T
-        theirs = self._of_tiles[transfer]
-        if not theirs.any():
+        low, high = np.searchsorted(self._of_others[:, 0], [place, place + 1])
+        if low == high:
             return NO_NEEDS
-        theirs &= self._among(node - 1, tiles)
-        op, _, tile = self._transfers[transfer[theirs]].T
-        return np.stack([node[theirs] - 1, op, tile, (row + count)[theirs]], axis=1)
+        node, own, transfer, row, count = self._of_others[low:high, 1:].T
+        theirs = self._among(node - 1, tiles) & (own < end)
+        op, _, tile = self._transfers[transfer].T
+        stop = row + np.minimum(count, end - own)
+        needs: Numbers = np.stack([node - 1, op, tile, stop], axis=1)[theirs]
+        return needs
+
+    def all_senders(self) -> Numbers:
+        """Who sends what tiles take: an instruction, its tile, the one that sends, and the tile that does."""
+        place, node, _, transfer, *_ = self._of_others.T
+        op, _, tile = self._transfers[transfer].T
+        senders: Numbers = np.stack([place, node - 1, op, tile], axis=1)[node <= self._topology.tiles]
+        return senders
 
     def _among(self, these: Numbers, tiles: Sequence[int] | Numbers) -> NDArray[np.bool_]:
         there = np.zeros(self._topology.tiles + 2, bool)
