@@ -111,11 +111,12 @@ def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     of_layers: list[Sums] = [{} for _ in range(layers + 1)]  # that of none is the last one
     for track, layer, action, count, size_bytes in tallies:
         for where in (units[track], of_layers[layer]):
-            if sums := where.get(action):
+            sums = where.get(action)
+            if sums is None:
+                where[action] = [count, size_bytes]
+            else:
                 sums[0] += count
                 sums[1] += size_bytes
-            else:
-                where[action] = [count, size_bytes]
     total: Sums = {}
     for each in of_layers:
         for action, (count, size_bytes) in each.items():

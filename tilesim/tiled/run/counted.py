@@ -231,7 +231,10 @@ def _share(parts: Sequence[RunPart], who: Sequence[tuple[int, int]], timing: Tim
     assert timing.waits is not None
 
     def share(tile: int, number: int, layer: int) -> LayerShare:
-        return parts[number].shares[tile].setdefault(layer, LayerShare())
+        shares = parts[number].shares[tile]
+        if layer not in shares:
+            shares[layer] = LayerShare()
+        return shares[layer]
 
     events = timing.run.events
     tensor = (events[:, 3] == [*Engine].index(Engine.TENSOR)) & (events[:, 1] >= 0)
