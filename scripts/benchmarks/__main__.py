@@ -12,7 +12,7 @@ from pathlib import Path
 
 from scripts.benchmarks.groups import GROUPS, Group, Settings
 from scripts.benchmarks.measured import document
-from scripts.benchmarks.processes import ROOT, Patience, one_core
+from scripts.benchmarks.processes import ROOT, Patience, as_installed, one_core
 from scripts.benchmarks.table import markdown
 from tilesim.saving import all_or_nothing
 
@@ -24,6 +24,7 @@ def main(words: Sequence[str]) -> int:
     """Measure, print the table and keep it with all numbers; 1 if outputs differ that must not."""
     options = parsed(words)
     one_core()
+    as_installed()
     settings = Settings(options.models.resolve(), options.out.resolve(), say)
     patience = Patience(options.rounds, options.budget, options.limit)
     measured = document(chosen(options), settings, patience)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import compileall
 import importlib.util
 import json
 import os
@@ -56,6 +57,11 @@ def one_core() -> None:
     os.environ.update(dict.fromkeys(THREADS, "1"))
     if sys.platform == "linux":
         os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+def as_installed() -> None:
+    """Compile the package's modules to bytecode, as installing it does, whatever the environment says."""
+    compileall.compile_dir(ROOT / "tilesim", quiet=2)
 
 
 def interleaved(subjects: Sequence[Subject], patience: Patience, say: Callable[[str], None]) -> dict[str, list[Record]]:
