@@ -106,7 +106,6 @@ ONLY = {
 # Parts of one folder that import each other: what is the same as its neighbour, for speed.
 MUTUAL = {
     ("tilesim.sim.core", "tilesim.sim.late"),
-    ("tilesim.tiled.units.ring.burst_stop", "tilesim.tiled.units.ring.ring_bursts"),
 }
 
 # Packages that one module alone may import.

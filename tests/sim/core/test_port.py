@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from array import array
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -128,9 +127,11 @@ def test_what_is_told_anew_replaces_what_was_told(
 
 def test_more_of_the_same_is_not_another_thing() -> None:
     told, others = Intervals(), Intervals()
-    others.extend(np.array([3, 4, 7]))
+    others.append(3, 5)
+    others.append(7, 8)
     assert told.replace(2, others) is Change.MORE
-    others.extend(np.array([8, 11]))
+    others.append(8, 9)
+    others.append(11, 12)
     assert told.replace(2, others) is Change.MORE
     assert told.replace(2, others) is Change.NONE
     assert lists(told.between(4, 8)) == ([4, 7], [5, 8])
@@ -141,9 +142,10 @@ def test_more_of_the_same_is_not_another_thing() -> None:
 def test_a_crowd_is_rare() -> None:
     """Forgetting is not asked for again before as much has come again."""
     told = Intervals()
-    told.extend(np.arange(0, 2 * CROWD, 2))
+    for cycle in range(0, 2 * CROWD, 2):
+        told.append(cycle, cycle + 1)
     assert not told.crowded
-    told.extend(np.array([2 * CROWD]))
+    told.append(2 * CROWD, 2 * CROWD + 1)
     assert told.crowded
     told.prune(1)
     assert not told.crowded

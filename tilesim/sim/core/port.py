@@ -8,9 +8,6 @@ from enum import Enum, auto
 from itertools import accumulate, islice
 from operator import sub
 
-import numpy as np
-from numpy.typing import NDArray
-
 NEVER = 1 << 62
 """A cycle after every run."""
 
@@ -50,17 +47,6 @@ class Intervals:
 
     def append(self, start: int, end: int) -> None:
         self._append(start, end)
-
-    def extend(self, cycles: NDArray[np.int64]) -> None:
-        """Append single cycles, in order."""
-        if not len(cycles):
-            return
-        gaps = np.flatnonzero(np.diff(cycles) != 1) + 1
-        starts = cycles[np.concatenate([[0], gaps])]
-        ends = cycles[np.concatenate([gaps - 1, [-1]])] + 1
-        self._append(int(starts[0]), int(ends[0]))
-        self.starts.frombytes(starts[1:].tobytes())
-        self.ends.frombytes(ends[1:].tobytes())
 
     def replace(self, cycle: int, others: Intervals) -> Change:
         """From ``cycle`` on, take what ``others`` do instead."""

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Clock, Phase, Timer
 from tilesim.sim.core.port import Change, Port
@@ -32,7 +30,7 @@ class _Client:
 class Arbiter:
     """Keeps the pipes of all memory ports in step.
 
-    A change in cycle t (a pipe starts, a flag holds or releases one, single accesses are announced or revoked) makes
+    A change in cycle t (a pipe starts, a flag holds or releases one, a single access is made) makes
     pipes stale: those that it is about, and those of lower rank at a port where the accesses from t on are others than
     was said (if there are only more of them, they delay those that tell nobody what they do: these are planned when
     their time has come). Data move when somebody hears of the groups that they belong to. In the settle phase of t
@@ -74,19 +72,6 @@ class Arbiter:
         slot.port.taken[slot.rank].append(now, now + 1)
         self._tidy(slot)
         self._outdate_below(slot, Change.MORE)
-
-    def announce(self, slot: Slot, cycles: NDArray[np.int64]) -> None:
-        """Make single accesses in ``cycles``, in order, none of them past; all above ``slot`` will leave them to it."""
-        slot.port.taken[slot.rank].extend(cycles)
-        self._tidy(slot)
-        self._outdate_below(slot, Change.MORE)
-
-    def revoke(self, slot: Slot, cycle: int) -> None:
-        """Of the accesses that ``slot`` has announced, those from ``cycle`` on, which is not past, won't be made."""
-        taken = slot.port.taken[slot.rank]
-        if taken.ends and taken.ends[-1] > cycle:
-            taken.cut(cycle)
-            self._outdate_below(slot, Change.OTHER)
 
     def reach(self, pipe: Pipe, written: int) -> simpy.Event:
         """When ``pipe`` has written ``written`` groups."""
@@ -163,7 +148,7 @@ class Arbiter:
         client.alarm.set(pipe.plan(client.published))
         for slot in before:
             if slot not in client.published:
-                self.revoke(slot, now)
+                self._revoke(slot, now)
         if client.published:
             for slot, change in pipe.retold:
                 self._tidy(slot)
@@ -175,6 +160,13 @@ class Arbiter:
         if taken.crowded:
             seen = [client.pipe.cycle for client in self._at[slot.port].values()]
             taken.prune(min(seen, default=self._clock.cycle))
+
+    def _revoke(self, slot: Slot, cycle: int) -> None:
+        """Of the accesses that ``slot`` has told, those from ``cycle`` on, which is not past, need not be known."""
+        taken = slot.port.taken[slot.rank]
+        if taken.ends and taken.ends[-1] > cycle:
+            taken.cut(cycle)
+            self._outdate_below(slot, Change.OTHER)
 
     def _has_others_below(self, slot: Slot, client: _Client) -> bool:
         for rank, other in self._at[slot.port].items():  # noqa: SIM110 (a generator takes three times as long)
