@@ -260,7 +260,7 @@ def test_a_change_plans_only_what_depends_on_it(monkeypatch: pytest.MonkeyPatch)
     """A link into tile 1 makes way for nobody there, but the fill has to make way for it; that in tile 2 has not."""
     planned: list[Pipe] = []
     plan = Pipe.plan
-    monkeypatch.setattr(Pipe, "plan", lambda pipe, publish: planned.append(pipe) or plan(pipe, publish))
+    monkeypatch.setattr(Pipe, "plan", lambda pipe: planned.append(pipe) or plan(pipe))
     fill, late = (Op(pause, [(0, 1, 50)], 2, ((0, 0), (0, 0))) for pause in (0, 10))
     real_run(Scene({"fill 1": [fill], "fill 2": [fill], "a0": [late]}))
     assert Counter(Counter(planned).values()) == {1: 2, 2: 1}

@@ -70,7 +70,6 @@ class Arbiter:
         if not slot.port.free(slot.rank, now)[0]:
             raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
         slot.port.taken[slot.rank].append(now, now + 1)
-        self._tidy(slot)
         self._outdate_below(slot, Change.MORE)
 
     def reach(self, pipe: Pipe, written: int) -> simpy.Event:
@@ -145,28 +144,14 @@ class Arbiter:
         pipe.target = min((written for written, _ in client.awaited), default=pipe.groups)
         before = client.published
         client.published = [slot for slot in client.slots if self._has_others_below(slot, client)]
-        client.alarm.set(pipe.plan(client.published))
+        client.alarm.set(pipe.plan())
         for slot in before:
             if slot not in client.published:
-                self._revoke(slot, now)
-        if client.published:
-            for slot, change in pipe.retold:
-                self._tidy(slot)
+                slot.port.taken[slot.rank].cut(now)
+        for slot, taken in pipe.accesses(client.published):
+            change = slot.port.taken[slot.rank].replace(now, taken)
+            if change is not Change.NONE:
                 self._outdate_below(slot, change)
-
-    def _tidy(self, slot: Slot) -> None:
-        """Forget accesses in the past that no client looks at again."""
-        taken = slot.port.taken[slot.rank]
-        if taken.crowded:
-            seen = [client.pipe.cycle for client in self._at[slot.port].values()]
-            taken.prune(min(seen, default=self._clock.cycle))
-
-    def _revoke(self, slot: Slot, cycle: int) -> None:
-        """Of the accesses that ``slot`` has told, those from ``cycle`` on, which is not past, need not be known."""
-        taken = slot.port.taken[slot.rank]
-        if taken.ends and taken.ends[-1] > cycle:
-            taken.cut(cycle)
-            self._outdate_below(slot, Change.OTHER)
 
     def _has_others_below(self, slot: Slot, client: _Client) -> bool:
         for rank, other in self._at[slot.port].items():  # noqa: SIM110 (a generator takes three times as long)

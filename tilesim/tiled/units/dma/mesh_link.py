@@ -102,7 +102,6 @@ class WordTransfer:
             delay=link.mesh.hop_cycles - 1,
             read_every=reading.beats_per_access,
             write_every=self._writing.beats_per_access,
-            every_span=any(unit.recording for unit in (link.unit, link.sender.unit, link.receiver.unit)),
         )
         self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges)
         self.pipe.write_limit = 0  # until somebody takes them

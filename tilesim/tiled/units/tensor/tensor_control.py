@@ -40,9 +40,6 @@ class LayerShare:
     spent: Counter[str] = field(default_factory=Counter)
     waits: list[tuple[str, range]] = field(default_factory=list)
 
-    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:  # noqa: ARG002
-        self.spent[kind] += cycles
-
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
         for kind, total in zip(kinds, np.bincount(which, cycles, len(kinds)).tolist(), strict=True):
             self.spent[kind] += int(total)
@@ -109,7 +106,6 @@ class TensorControl(TileEngine[TensorOp]):
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
-            every_span=self.unit.recording or self.mac_unit.recording,
         )
         pipe = self.pipe(decoded.costs, form, partial(self.results.compute, decoded))
         operands = decoded.operands
