@@ -180,9 +180,14 @@ class Unit:
         """Wait for ``event``; the cycles until then are the reason's."""
         self.waiting = Wait(reason, self.clock.cycle, describe or (lambda: str(reason)))
         value = yield event
-        self.waiting = None
-        self.spend(reason.kind)
+        self.waited()
         return value
+
+    def waited(self) -> None:
+        """What it waits for has come in this cycle: all up to now was spent on that."""
+        assert self.waiting is not None
+        reason, self.waiting = self.waiting.reason, None
+        self.spend(reason.kind)
 
     def wait_on(self, event: simpy.Event, reason: Reason, what: str) -> Generator[simpy.Event, Any, Any]:
         """Wait for ``event``, which says what the cycles until then were."""

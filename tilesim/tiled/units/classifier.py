@@ -10,7 +10,7 @@ import simpy
 
 from tilesim.arithmetic import classify
 from tilesim.sim.core.action import Action
-from tilesim.sim.core.clock import Clock, Work
+from tilesim.sim.core.clock import Clock, Handover, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -43,7 +43,7 @@ class ClassifierTile:
         self._row_bytes = topology.wide_memory.row_bytes
         self._sink = 1 << (topology.tiles + 1)
         self._stop = stop
-        self._row: simpy.Event | None = None
+        self._row: Handover | None = None
         stop.receiver = self
         clock.process(self._work())
 
@@ -74,12 +74,11 @@ class ClassifierTile:
         """The rows that are to come, (samples, rows, row bytes), in the cycle after the last one has been taken."""
         rows: list[Bytes] = []
         for _ in range(op.rows):
-            self._row = self._clock.event()
+            self._row = Handover(self._clock)
             self._stop.poke()
-            packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
-            yield self._clock.timeout(self._stop.row_cycles)
+            row: Bytes = yield from self.unit.wait_on(self._row, Reason.FIFO, "a row of linear outputs")
             self.unit.spend(BUSY)
-            rows.append(packet.row[:, None])
+            rows.append(row[:, None])
         return joined(rows)
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
@@ -94,8 +93,9 @@ class ClassifierTile:
 
     def take(self, packet: Packet) -> None:
         assert self._row is not None
-        row, self._row = self._row, None
-        row.succeed(packet)
+        self.unit.waited()
+        self._row.begin(packet.row, self._stop.row_cycles)
+        self._row = None
 
 
 def classified(op: Classify, rows: Bytes) -> Bytes:

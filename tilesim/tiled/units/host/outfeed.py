@@ -7,7 +7,7 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.core.clock import Clock, Work
+from tilesim.sim.core.clock import Clock, Handover, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -42,7 +42,7 @@ class OutfeedEngine:
         self._stop = stop
         self._forwarded = forwarded
         self._through = through
-        self._row: simpy.Event | None = None
+        self._row: Handover | None = None
         stop.receiver = self
         clock.process(self._work())
 
@@ -64,12 +64,10 @@ class OutfeedEngine:
 
     def _take(self) -> Generator[simpy.Event, Any, Bytes]:
         """The next row, in the cycle after it has been taken."""
-        self._row = self._clock.event()
+        self._row = Handover(self._clock)
         self._stop.poke()
-        packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
-        if not packet.instant:
-            yield self._clock.timeout(self._stop.row_cycles)
-        return packet.row
+        row: Bytes = yield from self.unit.wait_on(self._row, Reason.FIFO, "a result row from the ring")
+        return row
 
     def _forward(self, row: Bytes) -> Work:
         room = self._forwarded.room()
@@ -81,5 +79,6 @@ class OutfeedEngine:
 
     def take(self, packet: Packet) -> None:
         assert self._row is not None
-        row, self._row = self._row, None
-        row.succeed(packet)
+        self.unit.waited()
+        self._row.begin(packet.row, 0 if packet.instant else self._stop.row_cycles)
+        self._row = None

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator
 from itertools import count
-from typing import Any
 
 import numpy as np
-import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Phase, Work
+from tilesim.sim.core.clock import Handover, Phase, Work
 from tilesim.sim.core.fifo import Fifo
-from tilesim.sim.core.memory import Bytes
+from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ByteFilter, Channel, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
@@ -52,7 +49,7 @@ class RingConsumer(TileEngine[RingConsume]):
         self._words = "its ring consumer" if channel is Channel.A else "its ring consumer B"
         self._byte_filter: ByteFilterUnit | None = None
         self._address: int | None = None
-        self._taken: simpy.Event | None = None
+        self._taken: Handover | None = None
         super().__init__(tile, unit, CONSUMERS[channel], buffer)
         self._committing = tile.memories.slot(self.name, "write", MemoryName.WIDE)
         stop.receiver = self
@@ -73,24 +70,21 @@ class RingConsumer(TileEngine[RingConsume]):
                 yield from self.await_flag(gate)
             self._address = None if row is None else int(addresses[row])
             moved_bytes = 0 if row is None else memories.row_bytes
-            if not step.takes:
+            if step.takes:
+                yield from self._receive(next(received))
+            else:
                 yield from self._await_commit()
                 self._commit()
-            elif (yield from self._receive(next(received))):
-                self.unit.add(BUSY, 0, moved_bytes)
-                self.raise_flag(0 if row is None else rises[row + 1])
-                continue
-            yield self.tile.clock.timeout(self._stop.row_cycles if step.takes else 1)
+                yield self.tile.clock.timeout(1)
             self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
         self._stop.poke()  # a row that waited for its end may go past now
 
-    def _receive(self, row: int) -> Generator[simpy.Event, Any, bool]:
-        """Let the stop hand over the next row; whether it takes no time."""
-        self._taken = self.tile.clock.event()
+    def _receive(self, row: int) -> Work:
+        """Let the stop hand over the next row, until the cycle after its last part."""
+        self._taken = Handover(self.tile.clock)
         self._stop.poke()
-        instant: bool = yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
-        return instant
+        yield from self.unit.wait_on(self._taken, Reason.FIFO, f"row {row} from the ring")
 
     def _await_commit(self) -> Work:
         """Wait for a cycle in which the other consumer of the tile, if there is one, commits no row."""
@@ -121,8 +115,9 @@ class RingConsumer(TileEngine[RingConsume]):
         self._byte_filter.take(packet.row)
         if self._address is not None:
             self._commit_with_last_part(packet.instant)
-        taken, self._taken = self._taken, None
-        taken.succeed(packet.instant)
+        self.unit.waited()
+        self._taken.begin(None, 0 if packet.instant else self._stop.row_cycles)
+        self._taken = None
 
     def _commit_with_last_part(self, instant: bool) -> None:
         """The first part of a row that is complete then has been taken in this cycle."""
@@ -158,8 +153,7 @@ class ByteFilterUnit:
         """The next row of the stream, (samples or 1, row bytes)."""
         if self._rows:
             picked = row if self._kept.whole else row[:, self._places()]
-            both = [self._loose, np.broadcast_to(picked, (len(self._loose), picked.shape[1]))]
-            self._loose = np.concatenate(both, axis=1) if self._loose.size else both[1]
+            self._loose = joined([self._loose, picked]) if self._loose.size else picked
         self._taken += 1
 
     def packed(self) -> Bytes:
