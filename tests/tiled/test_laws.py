@@ -10,12 +10,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from math import prod
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
 
-from tests.soak import counts
 from tests.tiled.corpus.chips import DATA_BYTES
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.test_determinism import disorder
@@ -36,7 +34,6 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.chip import Chip
 
 ROOT = Path(__file__).parents[2]
 FIRST = 7000
@@ -154,33 +151,6 @@ def test_samples_that_run_together_are_what_each_is_alone() -> None:
         for together, first, second in zip(both.outputs, run.outputs, others, strict=True):
             assert np.array_equal(together, np.concatenate([first, second]))
     assert len(found) > 25
-
-
-@pytest.mark.parametrize("count", counts(100, 300))
-def test_the_ring_in_bursts_is_the_ring_in_packets(monkeypatch: pytest.MonkeyPatch, count: int) -> None:
-    """In every figure and in every span of the trace."""
-    numbers = range(FIRST, FIRST + count)
-    bursts = list(whole_runs(numbers))
-    monkeypatch.setattr("tilesim.tiled.run.simulate.Chip", in_packets)
-    assert list(whole_runs(numbers)) == bursts
-    assert len(bursts) > count / 2
-
-
-def in_packets(*parts: Any, bursts: bool, **settings: Any) -> Chip:  # noqa: ARG001
-    return Chip(*parts, bursts=False, **settings)
-
-
-def whole_runs(numbers: Iterable[int]) -> Iterator[tuple[int, Any]]:
-    """All that is known of those programs whose ring may be worked out in bursts: how they ended, if they did not."""
-    for number in numbers:
-        program = random_program(number)
-        if program.topology.ring.no_consumer == "stall":
-            try:
-                run = simulate(program, inputs_of(program), trace=True)
-            except (ProgramError, RunError) as error:
-                yield number, str(error)
-            else:
-                yield number, (run.statistics, [output.tobytes() for output in run.outputs])
 
 
 # ---- a better chip is not slower ---------------------------------------------------------------------------------

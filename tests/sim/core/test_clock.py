@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import simpy
 
-from tilesim.sim.core.clock import Clock, Phase, Timer
+from tilesim.sim.core.clock import Clock, Handover, Phase, Timer
 
 
 def test_it_knows_who_hears_of_the_events_to_come() -> None:
@@ -58,3 +58,13 @@ def _set(clock: Clock, alarm: Timer, settings: dict[int, int | None]) -> Iterato
     for at, cycle in settings.items():
         yield clock.timeout(at - clock.cycle)
         alarm.set(cycle)
+
+
+@pytest.mark.parametrize("cycles", [0, 1, 5])
+def test_what_is_handed_over_is_there_when_all_of_it_has_come(cycles: int) -> None:
+    clock, heard = Clock(), []
+    handover = Handover(clock)
+    handover.callbacks.append(lambda event: heard.append((clock.cycle, event.value)))
+    clock.timeout(3).callbacks.append(lambda _: handover.begin("row", cycles))
+    clock.run()
+    assert heard == [(3 + cycles, "row")]

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from array import array
-
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from tilesim.sim.core.port import CROWD, NEVER, Change, Intervals, Port
+from tilesim.sim.core.port import NEVER, Change, Intervals, Port
 
 SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
 
@@ -16,10 +13,6 @@ SPANS = st.lists(st.tuples(st.integers(0, 3), st.integers(1, 4)), max_size=6)
 def taken(spans: list[tuple[int, int]]) -> tuple[Intervals, set[int]]:
     intervals = Intervals()
     return intervals, fill(intervals, spans)
-
-
-def lists(columns: tuple[array[int], array[int]]) -> tuple[list[int], list[int]]:
-    return columns[0].tolist(), columns[1].tolist()
 
 
 def fill(intervals: Intervals, spans: list[tuple[int, int]]) -> set[int]:
@@ -70,35 +63,10 @@ def test_a_repeated_pattern_is_the_pattern_again_and_again() -> None:
     pattern.append(3, 4)
     found.append(8, 10)
     found.repeat(pattern, 10, 4, 3)
-    assert lists((found.starts, found.ends)) == ([8, 13, 17, 21], [11, 15, 19, 22])
-    assert lists(found.since(14)) == ([14, 17, 21], [15, 19, 22])
-    assert lists(found.since(15)) == ([17, 21], [19, 22])
-    assert lists(found.since(22)) == ([], [])
-
-
-@given(SPANS, st.integers(0, 30), st.integers(0, 12), SPANS)
-def test_free_slots_are_numbered_through(
-    spans: list[tuple[int, int]], cut: int, pruned: int, more: list[tuple[int, int]]
-) -> None:
-    """Whatever is cut, appended and forgotten between two questions."""
-    intervals, cycles = taken(spans)
-    check_slots(intervals, cycles, 0)
-    intervals.cut(cut)
-    cycles = {cycle for cycle in cycles if cycle < cut}
-    check_slots(intervals, cycles, 0)
-    for start, end in zip(*(_shifted(taken(more)[0], 60)), strict=True):
-        intervals.append(start, end)
-        cycles |= set(range(start, end))
-    intervals.prune(pruned)
-    check_slots(intervals, cycles, pruned)
-
-
-def check_slots(intervals: Intervals, cycles: set[int], since: int) -> None:
-    free = [cycle for cycle in range(120) if cycle not in cycles]
-    for cycle in range(since, 110):
-        number = sum(each < cycle for each in free)
-        assert intervals.slots_before(cycle) == number
-        assert cycle in cycles or intervals.slot(number) == cycle
+    assert (found.starts, found.ends) == ([8, 13, 17, 21], [11, 15, 19, 22])
+    assert found.since(14) == ([14, 17, 21], [15, 19, 22])
+    assert found.since(15) == ([17, 21], [19, 22])
+    assert found.since(22) == ([], [])
 
 
 def _shifted(intervals: Intervals, by: int) -> tuple[list[int], list[int]]:
@@ -128,23 +96,12 @@ def test_what_is_told_anew_replaces_what_was_told(
 
 def test_more_of_the_same_is_not_another_thing() -> None:
     told, others = Intervals(), Intervals()
-    others.extend(np.array([3, 4, 7]))
+    others.append(3, 5)
+    others.append(7, 8)
     assert told.replace(2, others) is Change.MORE
-    others.extend(np.array([8, 11]))
+    others.append(8, 9)
+    others.append(11, 12)
     assert told.replace(2, others) is Change.MORE
     assert told.replace(2, others) is Change.NONE
-    assert lists(told.between(4, 8)) == ([4, 7], [5, 8])
     others.cut(8)
     assert told.replace(2, others) is Change.OTHER
-
-
-def test_a_crowd_is_rare() -> None:
-    """Forgetting is not asked for again before as much has come again."""
-    told = Intervals()
-    told.extend(np.arange(0, 2 * CROWD, 2))
-    assert not told.crowded
-    told.extend(np.array([2 * CROWD]))
-    assert told.crowded
-    told.prune(1)
-    assert not told.crowded
-    assert len(told.starts) == CROWD + 1

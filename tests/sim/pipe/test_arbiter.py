@@ -76,24 +76,12 @@ class Op:
 
 @dataclass(frozen=True)
 class Scene:
-    """What every engine does, and when single accesses come.
-
-    If there is a train, its commits, in order, were announced at the start, and from cycle ``revoked`` on revoked.
-    """
+    """What every engine does, and when single accesses come."""
 
     work: dict[str, list[Op]]
     wide_ports: int = 1
     commits: frozenset[int] = frozenset()
     producer: frozenset[int] = frozenset()
-    train: frozenset[int] = frozenset()
-    revoked: int = 0
-
-    @property
-    def all_commits(self) -> set[int]:
-        """Those that are really made."""
-        return {cycle for cycle in self.train if cycle < self.revoked} | {
-            cycle for cycle in self.commits if cycle >= self.revoked
-        }
 
 
 Finish = tuple[str, int, int]
@@ -152,7 +140,7 @@ def toy_run(scene: Scene) -> set[Finish]:
 def _free(scene: Scene, cycle: int) -> Counter[str]:
     free = Counter({f"{tile} {port}": 1 for tile in TILES for port in (READ, WRITE)})
     free.update({f"{tile} {WIDE}": scene.wide_ports for tile in TILES})
-    free["0 wide"] -= cycle in scene.all_commits
+    free["0 wide"] -= cycle in scene.commits
     free["0 wide"] -= cycle in scene.producer and free["0 wide"] > 0
     return free
 
@@ -167,12 +155,7 @@ class Machine:
         self.finished: set[Finish] = set()
         for name, ops in scene.work.items():
             self.clock.process(self._engine(name, ops))
-        self.arbiter.announce(Slot(self.ports["0 wide"], COMMIT), np.array(sorted(scene.train), np.int64))
-        self.clock.phase(Phase.ARBITRATE, scene.revoked).callbacks.append(
-            lambda _: self.arbiter.revoke(Slot(self.ports["0 wide"], COMMIT), scene.revoked)
-        )
-        late = {cycle for cycle in scene.commits if cycle >= scene.revoked}
-        for cycles, phase, rank in ((late, Phase.ARBITRATE, COMMIT), (scene.producer, Phase.CLAIM, PRODUCER)):
+        for cycles, phase, rank in ((scene.commits, Phase.ARBITRATE, COMMIT), (scene.producer, Phase.CLAIM, PRODUCER)):
             for cycle in sorted(cycles):
                 self.clock.phase(phase, cycle).callbacks.append(lambda _, rank=rank: self._access(rank))
 
@@ -246,10 +229,8 @@ ONE_TILE = st.sampled_from(["tensor 0", "sums 0"]).flatmap(
         Scene,
         work({"fill 0", "narrow_to_wide 0", "wide_to_narrow 0", "a0", "b1", tensor}),
         st.integers(1, 2),
-        st.frozensets(st.integers(0, 60), max_size=20),
-        st.frozensets(st.integers(0, 60), max_size=20),
         st.frozensets(st.integers(0, 60), max_size=40),
-        st.integers(0, 60),
+        st.frozensets(st.integers(0, 60), max_size=20),
     )
 )
 LOCAL = {"fill 1", "narrow_to_wide 0", "wide_to_narrow 2", "tensor 1", "sums 2"}
@@ -279,7 +260,7 @@ def test_a_change_plans_only_what_depends_on_it(monkeypatch: pytest.MonkeyPatch)
     """A link into tile 1 makes way for nobody there, but the fill has to make way for it; that in tile 2 has not."""
     planned: list[Pipe] = []
     plan = Pipe.plan
-    monkeypatch.setattr(Pipe, "plan", lambda pipe, publish: planned.append(pipe) or plan(pipe, publish))
+    monkeypatch.setattr(Pipe, "plan", lambda pipe: planned.append(pipe) or plan(pipe))
     fill, late = (Op(pause, [(0, 1, 50)], 2, ((0, 0), (0, 0))) for pause in (0, 10))
     real_run(Scene({"fill 1": [fill], "fill 2": [fill], "a0": [late]}))
     assert Counter(Counter(planned).values()) == {1: 2, 2: 1}

@@ -1,14 +1,13 @@
-"""Cycles of activities come into the accounts that they concern, span by span or summed up."""
+"""Cycles of activities come into the accounts that they concern, span by span."""
 
 from __future__ import annotations
 
-import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
-from tilesim.sim.pipe.course import Activity, ActivitySpans, Charge, charge_spans, charge_totals
+from tilesim.sim.pipe.course import Activity, Charge, Stretch, charge
 from tilesim.sim.trace.recorder import Recorder
 
 READS = Activity(True, True, False, "", "fifo")
@@ -16,7 +15,8 @@ WRITES = Activity(False, False, True, "fifo", "")
 WAITS = Activity(False, False, False, "flag", "fifo")
 ACTIVITIES = (READS, WRITES, WAITS)
 
-STEPS = st.lists(st.tuples(st.sampled_from(ACTIVITIES), st.integers(1, 9)), max_size=12)
+PERIODS = st.lists(st.tuples(st.sampled_from(ACTIVITIES), st.integers(1, 9)), min_size=1, max_size=4).map(tuple)
+STEPS = st.lists(st.tuples(PERIODS, st.integers(1, 3)), max_size=6)
 
 
 class Pair:
@@ -35,23 +35,14 @@ class Pair:
 
 
 @given(STEPS)
-def test_spans_and_totals_are_the_same_account(steps: list[tuple[Activity, int]]) -> None:
-    summed, listed, one_by_one = Pair(), Pair(), Pair()
-    charge_totals(steps, summed.charges)
-    which = np.array([ACTIVITIES.index(activity) for activity, _ in steps], np.int64)
-    charge_spans(ActivitySpans(ACTIVITIES, which, np.array([cycles for _, cycles in steps], np.int64)), listed.charges)
-    for activity, cycles in steps:
-        for unit, kind, bytes_per_cycle in one_by_one.charges(activity):
-            unit.add(kind, cycles, bytes_per_cycle * cycles)
-    for one, other in ((summed, one_by_one), (listed, one_by_one)):
-        for name in ("reader", "writer"):
-            ours, theirs = getattr(one, name), getattr(other, name)
-            assert (ours.cycles, ours.moved, ours.active_until) == (theirs.cycles, theirs.moved, theirs.active_until)
-    assert listed.recorder.trace().sha256 == one_by_one.recorder.trace().sha256
-
-
-def test_an_activity_of_no_cycles_is_not_charged() -> None:
-    pair = Pair()
-    charge_totals([(WAITS, 0), (READS, 2)], pair.charges)
-    assert pair.reader.cycles == {BUSY: 2}
-    assert pair.reader.moved == {"": 16}
+def test_stretches_are_charged_span_by_span(steps: list[tuple[tuple[tuple[Activity, int], ...], int]]) -> None:
+    charged, one_by_one = Pair(), Pair()
+    charge([Stretch(*stretch) for stretch in steps], charged.charges)
+    for period, times in steps:
+        for activity, cycles in period * times:
+            for unit, kind, bytes_per_cycle in one_by_one.charges(activity):
+                unit.add(kind, cycles, bytes_per_cycle * cycles)
+    for name in ("reader", "writer"):
+        ours, theirs = getattr(charged, name), getattr(one_by_one, name)
+        assert (ours.cycles, ours.moved, ours.active_until) == (theirs.cycles, theirs.moved, theirs.active_until)
+    assert charged.recorder.trace().sha256 == one_by_one.recorder.trace().sha256

@@ -50,7 +50,7 @@ def test_random_programs_are_mended_and_leave_the_same_bytes(programs: int) -> N
 
 def must_leave_what_is_meant(refuted: Refuted, mended: Program, random: Random) -> None:
     """As it was where it was right, as the program did before it lost anything, and whichever instructions are held."""
-    before, after = (outcome_of(each, watches_rows=True) for each in (refuted.program, mended))
+    before, after = (outcome_of(each) for each in (refuted.program, mended))
     assert after is not None
     assert after.orderly
     if before is not None and before.orderly and before.taken == after.taken:

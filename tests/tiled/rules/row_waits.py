@@ -357,10 +357,8 @@ def weakened(program: Program, random: Random) -> Program:
 
 
 def outcome(program: Program, holds: dict[str, int]) -> tuple[list[bytes], list[object]]:
-    """What the memories hold in the end, and what was noticed on the ring or never came to its end; with packets on the
-    ring where somebody is held up, else with whole transfers.
-    """
-    chip = Chip(program.topology, 1, None, lambda _tile, _label: None, bursts=not holds)
+    """What the memories hold in the end, and what was noticed on the ring or never came to its end."""
+    chip = Chip(program.topology, 1, None, lambda _tile, _label: None)
     chip.fill(program.data)
     chip.run(program.run, [], "run", {(label, None): cycle for label, cycle in holds.items()})
     stuck = [op.label for tile in chip.tiles for engine in tile.engines.values() for op in engine.unfinished]

@@ -26,7 +26,7 @@ are read through the same port, the end of the program.
 @pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x4", "ring-8", "pocket-2x1"])
 def test_they_are_tracks_of_the_chip(chip: str) -> None:
     topology = tilesim.load_topology(chip)
-    tracks = {unit.track for unit in Chip(topology, 1, None, lambda _tile, _label: None, bursts=True).units}
+    tracks = {unit.track for unit in Chip(topology, 1, None, lambda _tile, _label: None).units}
     found = wakeup_sources(topology, tracks)
     for (track, kind), partner in found.items():
         assert track in tracks

@@ -55,6 +55,15 @@ class Clock(simpy.Environment):
         return _Moment(self, phase, after_cycles)
 
 
+class Handover(simpy.Event):
+    """When something is there that takes cycles to come; what it is, is known when the first of it comes."""
+
+    def begin(self, value: object, cycles: int) -> None:
+        """All of it is there in so many ``cycles``."""
+        self._ok, self._value = True, value
+        self.env.schedule(self, delay=cycles)
+
+
 class Timer:
     """Calls ``ring`` at the cycle that was set last; setting it again takes the earlier setting back."""
 

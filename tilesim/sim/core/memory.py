@@ -10,7 +10,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
-from tilesim.sim.late import Late
 
 Bytes = NDArray[np.uint8]
 
@@ -46,57 +45,36 @@ class Memory:
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
     uint8.
-
-    Units may be ``late`` (:mod:`tilesim.sim.late`): whoever comes across what they owe has it settled first. Only
-    ``content`` shows the bytes without that.
     """
 
     def __init__(self, name: str, size_bytes: int, samples: int = 1, content: Bytes | None = None) -> None:
         self.name = name
         self.size_bytes = size_bytes
-        self.late: list[Late] = []
-        self.content: Bytes = zeros(samples, size_bytes) if content is None else content
-
-    @property
-    def bytes(self) -> Bytes:
-        """All bytes, to be read and written."""
-        self.settle(0, self.size_bytes, writing=True)
-        return self.content
+        self.bytes: Bytes = zeros(samples, size_bytes) if content is None else content
 
     @property
     def samples(self) -> int:
-        return len(self.content)
+        return len(self.bytes)
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
         if first < 0 or end > self.size_bytes:
             raise AccessError(f"{self.name} has bytes 0 to {self.size_bytes - 1}, not {first} to {end - 1}")
 
-    def settle(self, first: int, end: int, writing: bool) -> None:
-        """Have all done that must be before bytes from ``first`` up to ``end`` are read, or written."""
-        for late in tuple(self.late):
-            if late.concerns(self, first, end, writing):
-                late.settle()
-
-    def _touched(self, first: int, end: int, writing: bool) -> Bytes:
-        """All bytes, of which those from ``first`` up to ``end`` may be read, or written."""
-        self.check(first, end)
-        if self.late:
-            self.settle(first, end, writing)
-        return self.content
-
     def row(self, address: int, width_bytes: int) -> Bytes:
         """Read at one address: (samples, width_bytes), a copy."""
-        return self._touched(address, address + width_bytes, writing=False)[:, address : address + width_bytes].copy()
+        self.check(address, address + width_bytes)
+        return self.bytes[:, address : address + width_bytes].copy()
 
     def write_row(self, address: int, row: Bytes) -> None:
         """Write (samples, width_bytes) at one address."""
         end = address + row.shape[1]
-        self._touched(address, end, writing=True)[:, address:end] = row
+        self.check(address, end)
+        self.bytes[:, address:end] = row
 
     def read(self, places: Places) -> Bytes:
         """What is at each of the places: (samples, *their shape, their width)."""
-        packed = self._packed(places, writing=False)
+        packed = self._packed(places)
         if places.in_one_run and places.units.size:
             start = int(places.units[0])
             words = packed[:, start : start + places.units.size].copy()
@@ -106,7 +84,7 @@ class Memory:
 
     def write(self, places: Places, words: Bytes) -> None:
         """Write (samples, *shape of the places, their width) bytes; of two words at one address the later stays."""
-        packed = self._packed(places, writing=True)
+        packed = self._packed(places)
         data = np.ascontiguousarray(words).reshape(len(words), -1).view(packed.dtype)
         if places.in_one_run and places.units.size:
             start = int(places.units[0])
@@ -127,11 +105,11 @@ class Memory:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
         self.write(Places(addresses, words.shape[-1]), words)
 
-    def _packed(self, places: Places, writing: bool) -> NDArray[np.generic]:
+    def _packed(self, places: Places) -> NDArray[np.generic]:
         """All bytes, in the units of the places."""
-        data = self._touched(places.lowest, places.end, writing)
+        self.check(places.lowest, places.end)
         whole = self.size_bytes - self.size_bytes % places.unit_bytes
-        data = data if whole == self.size_bytes else data[:, :whole]
+        data = self.bytes if whole == self.size_bytes else self.bytes[:, :whole]
         return data.view(_word_type(places.unit_bytes))
 
 

@@ -156,34 +156,6 @@ class Unit:
             self._count(kind, int(total), int(total) * moved_bytes)
         self.active_until = active_until
 
-    def add_each(self, wait: str, begins: Words, moved_bytes: int = 0, cycles: int = 1) -> None:
-        """Account for works of ``cycles`` cycles each from when each ``begins``, in which ``moved_bytes`` are moved (a
-        multiple of ``cycles``), and the ``wait`` before.
-        """
-        end, n = int(begins[-1]) + cycles, len(begins)
-        if self._recorder is None:
-            self.spend(wait, end - n * cycles)
-            self.add(BUSY, n * cycles, moved_bytes * n)
-            return
-        spans = np.full((n, 2), cycles, np.int64)
-        spans[:, 0] = np.diff(begins, prepend=self._accounted - cycles) - cycles
-        some = np.flatnonzero(spans)
-        self.add_spans((wait, BUSY), some % 2, spans.ravel()[some], (0, moved_bytes // cycles))
-
-    def tally(self, kind: str, instruction: str, starts: Words, cycles: int, moved_bytes: int = 0) -> None:
-        """Account for spans of ``cycles`` cycles each, in which ``moved_bytes`` each were moved, wherever they lie, but
-        not for the cycles between them.
-        """
-        n = len(starts)
-        self.cycles[kind] = self.cycles.get(kind, 0) + cycles * n
-        self._accounted += cycles * n
-        self.active_until = max(self.active_until, int(starts[-1]) + cycles)
-        if moved_bytes:
-            self.moved[instruction] = self.moved.get(instruction, 0) + moved_bytes * n
-        if self._recorder is not None:
-            lengths, moved = np.full(n, cycles), np.full(n, moved_bytes)
-            self._recorder.record_all(self.track, starts, lengths, (kind,), np.zeros(n, np.int64), instruction, moved)
-
     def act(self, actions: Actions) -> None:
         """Count so many of each of the ``actions``, which the present instruction took."""
         for action, count in actions.items():
@@ -208,9 +180,14 @@ class Unit:
         """Wait for ``event``; the cycles until then are the reason's."""
         self.waiting = Wait(reason, self.clock.cycle, describe or (lambda: str(reason)))
         value = yield event
-        self.waiting = None
-        self.spend(reason.kind)
+        self.waited()
         return value
+
+    def waited(self) -> None:
+        """What it waits for has come in this cycle: all up to now was spent on that."""
+        assert self.waiting is not None
+        reason, self.waiting = self.waiting.reason, None
+        self.spend(reason.kind)
 
     def wait_on(self, event: simpy.Event, reason: Reason, what: str) -> Generator[simpy.Event, Any, Any]:
         """Wait for ``event``, which says what the cycles until then were."""

@@ -7,9 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
-import numpy as np
 import simpy
-from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Clock, Phase, Timer
 from tilesim.sim.core.port import Change, Port
@@ -32,7 +30,7 @@ class _Client:
 class Arbiter:
     """Keeps the pipes of all memory ports in step.
 
-    A change in cycle t (a pipe starts, a flag holds or releases one, single accesses are announced or revoked) makes
+    A change in cycle t (a pipe starts, a flag holds or releases one, a single access is made) makes
     pipes stale: those that it is about, and those of lower rank at a port where the accesses from t on are others than
     was said (if there are only more of them, they delay those that tell nobody what they do: these are planned when
     their time has come). Data move when somebody hears of the groups that they belong to. In the settle phase of t
@@ -72,21 +70,7 @@ class Arbiter:
         if not slot.port.free(slot.rank, now)[0]:
             raise AssertionError(f"{slot.port.name} has no access left in cycle {now} for rank {slot.rank}")
         slot.port.taken[slot.rank].append(now, now + 1)
-        self._tidy(slot)
         self._outdate_below(slot, Change.MORE)
-
-    def announce(self, slot: Slot, cycles: NDArray[np.int64]) -> None:
-        """Make single accesses in ``cycles``, in order, none of them past; all above ``slot`` will leave them to it."""
-        slot.port.taken[slot.rank].extend(cycles)
-        self._tidy(slot)
-        self._outdate_below(slot, Change.MORE)
-
-    def revoke(self, slot: Slot, cycle: int) -> None:
-        """Of the accesses that ``slot`` has announced, those from ``cycle`` on, which is not past, won't be made."""
-        taken = slot.port.taken[slot.rank]
-        if taken.ends and taken.ends[-1] > cycle:
-            taken.cut(cycle)
-            self._outdate_below(slot, Change.OTHER)
 
     def reach(self, pipe: Pipe, written: int) -> simpy.Event:
         """When ``pipe`` has written ``written`` groups."""
@@ -160,21 +144,14 @@ class Arbiter:
         pipe.target = min((written for written, _ in client.awaited), default=pipe.groups)
         before = client.published
         client.published = [slot for slot in client.slots if self._has_others_below(slot, client)]
-        client.alarm.set(pipe.plan(client.published))
+        client.alarm.set(pipe.plan())
         for slot in before:
             if slot not in client.published:
-                self.revoke(slot, now)
-        if client.published:
-            for slot, change in pipe.retold:
-                self._tidy(slot)
+                slot.port.taken[slot.rank].cut(now)
+        for slot, taken in pipe.accesses(client.published):
+            change = slot.port.taken[slot.rank].replace(now, taken)
+            if change is not Change.NONE:
                 self._outdate_below(slot, change)
-
-    def _tidy(self, slot: Slot) -> None:
-        """Forget accesses in the past that no client looks at again."""
-        taken = slot.port.taken[slot.rank]
-        if taken.crowded:
-            seen = [client.pipe.cycle for client in self._at[slot.port].values()]
-            taken.prune(min(seen, default=self._clock.cycle))
 
     def _has_others_below(self, slot: Slot, client: _Client) -> bool:
         for rank, other in self._at[slot.port].items():  # noqa: SIM110 (a generator takes three times as long)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias
@@ -12,7 +12,6 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.port import NEVER, Port
 from tilesim.sim.core.unit import Words
-from tilesim.sim.leap import Sums
 
 Counts = NDArray[np.int64]
 
@@ -85,15 +84,6 @@ class Costs:
         columns = [column[ends - 1] for column in (self.extras, self.issues, self.writes, apart)]
         return np.stack([ends, *columns], axis=1)
 
-    @cached_property
-    def single(self) -> bool:
-        """Whether no group takes more than an access at either end."""
-        return not self.extras.any() and bool(self.issues.max() == 1 and self.writes.max() == 1)
-
-    @cached_property
-    def totals(self) -> Sums:
-        return Sums(self.extras, self.issues, self.writes, self.apart)
-
 
 @dataclass(frozen=True)
 class PipeForm:
@@ -101,7 +91,6 @@ class PipeForm:
 
     An issue read needs all ports of ``issue`` or none, an extra read that of ``extra``. Of ``read_every`` groups the
     first needs the ports of its issue reads, of ``write_every`` the last that of its writes; both are powers of two.
-    ``every_span``: cycles are accounted for span by span, else summed up.
     """
 
     depth: int
@@ -111,7 +100,6 @@ class PipeForm:
     delay: int = 0
     read_every: int = 1
     write_every: int = 1
-    every_span: bool = False
 
     @property
     def slots(self) -> tuple[Slot, ...]:
@@ -119,30 +107,15 @@ class PipeForm:
         return (*self.issue, self.write, *([] if self.extra is None else [self.extra]))
 
 
-class Limits(NamedTuple):
-    """Groups from ``read`` on are not read, those from ``write`` on not written."""
+class Stretch(NamedTuple):
+    """Activities, each for some cycles, one after the other, and all of them ``times`` times."""
 
-    read: int
-    write: int
-
-
-Totals = Iterable[tuple[Activity, int]]
-"""Activities, each for some cycles."""
-
-
-class ActivitySpans(NamedTuple):
-    """Which of the ``activities`` followed each other, and for how many ``cycles`` each."""
-
-    activities: Sequence[Activity]
-    which: Counts
-    cycles: Counts
+    steps: tuple[tuple[Activity, int], ...]
+    times: int = 1
 
 
 class CycleAccount(Protocol):
     """Who counts cycles by kind; see :class:`~tilesim.sim.core.unit.Unit`."""
-
-    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:
-        """Count the next cycles."""
 
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:
         """Count the next spans, none empty, in order."""
@@ -155,19 +128,13 @@ Charges: TypeAlias = Callable[[Activity], Sequence[Charge]]
 """What a cycle of an activity is to each account that it concerns; while none is charged these stay the same."""
 
 
-def charge_totals(totals: Totals, charges: Charges) -> None:
-    """Account for activities that lasted some cycles each, in whatever order."""
-    for activity, cycles in totals:
-        for account, kind, bytes_per_cycle in charges(activity) if cycles else ():
-            account.add(kind, cycles, bytes_per_cycle * cycles)
-
-
-def charge_spans(spans: ActivitySpans, charges: Charges) -> None:
-    """Account for activities that followed each other."""
-    if not len(spans.which):
-        return
-    present = np.flatnonzero(np.bincount(spans.which)).tolist()
-    which = np.searchsorted(present, spans.which)
-    for of_one in zip(*(charges(spans.activities[code]) for code in present), strict=True):
+def charge(stretches: Sequence[Stretch], charges: Charges) -> None:
+    """Account for what followed each other."""
+    place: dict[Activity, int] = {}
+    which, cycles = [], []
+    for steps, times in stretches:
+        which += [place.setdefault(activity, len(place)) for activity, _ in steps] * times
+        cycles += [length for _, length in steps] * times
+    for of_one in zip(*map(charges, place), strict=True):
         accounts, kinds, bytes_per_cycle = zip(*of_one, strict=True)
-        accounts[0].add_spans(kinds, which, spans.cycles, bytes_per_cycle)
+        accounts[0].add_spans(kinds, np.array(which), np.array(cycles), bytes_per_cycle)

@@ -89,7 +89,7 @@ class Effects:
         if len(part.tiles) == 1 or not isinstance(regular, StridedProduct):
             yield part
             return
-        wide, samples = part.memories.wide.content, self._stacks.samples
+        wide, samples = part.memories.wide.bytes, self._stacks.samples
         spans = [wide[:, low:end] for low, end in regular.entry.ranges]
         left = np.arange(len(part.tiles))
         while len(left):

@@ -134,7 +134,7 @@ class RingRows:
     def _stored(self, op: Infeed, first: int, end: int) -> Bytes:
         low, high = (op.address + row * self._row_bytes for row in (first, end))
         self._data.check(low, high)
-        return self._data.content[:, low:high].reshape(1, end - first, self._row_bytes)
+        return self._data.bytes[:, low:high].reshape(1, end - first, self._row_bytes)
 
     def _reply(self, place: int, op: Classify) -> Bytes:
         if place not in self._replies:

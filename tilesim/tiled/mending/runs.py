@@ -18,7 +18,6 @@ from tilesim.tiled.rules.soundness import races, unrunnable
 from tilesim.tiled.run import host_driver
 from tilesim.tiled.run.simulate import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.ring.announcement import Unforeseen
 
 MOST_STEPS = 1_000_000
 """Cycles, times tiles, of a run whose accesses are followed one by one."""
@@ -34,8 +33,7 @@ Taken: TypeAlias = tuple[tuple[int, str, tuple[tuple[str, int, int], ...]], ...]
 @dataclass(frozen=True)
 class Outcome:
     """``cycles`` of the run, a digest of what the memories and the host hold then, and whether it was ``orderly``: no
-    two transfers met, and no bytes were touched in another order than that of the program. ``taken`` is empty if nobody
-    asked.
+    two transfers met, and no bytes were touched in another order than that of the program.
     """
 
     cycles: int
@@ -44,10 +42,9 @@ class Outcome:
     taken: Taken = ()
 
 
-def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD, watches_rows: bool = False) -> Outcome | None:
+def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD) -> Outcome | None:
     """That of a run that lets happen whatever happens, with any bytes in the memories at first; None if there can be no
-    run, or it doesn't come to its end. ``held`` are cycles before which instructions must not begin, by label; who
-    ``watches_rows`` is told whose rows are taken where.
+    run, or it doesn't come to its end. ``held`` are cycles before which instructions must not begin, by label.
     """
     if unrunnable(program):
         return None
@@ -56,7 +53,7 @@ def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD, watches_row
     inputs = [_any(random, tensor.shape, tensor.dtype) for tensor in program.inputs]
     until = holds(program, held, tiles_of)
     try:
-        outcome = _run(program, inputs, until, watches_rows)
+        outcome = _run(program, inputs, until)
     except RunError:
         return None
     return _followed(program, inputs, until, outcome) if races(program) else outcome
@@ -76,19 +73,10 @@ def _first_bytes(sizes: Iterable[int]) -> list[NDArray[np.uint8]]:
     return [random.integers(0, 256, size, np.uint8) for size in sizes]
 
 
-def _run(program: Program, inputs: Arrays, held: Holds, watches_rows: bool) -> Outcome:
-    if program.topology.ring.no_consumer == "stall" and not watches_rows:
-        try:
-            return _run_on(program, inputs, held, bursts=True)
-        except Unforeseen:
-            pass  # only packets tell
-    return _run_on(program, inputs, held, bursts=False)
-
-
-def _run_on(program: Program, inputs: Arrays, held: Holds, bursts: bool) -> Outcome:
+def _run(program: Program, inputs: Arrays, held: Holds) -> Outcome:
     host = host_driver.HostSide(program, inputs)
     tasks = host.tasks(lambda: chip.host_outfeed)
-    chip = Chip(program.topology, host.samples, None, frame.forget, bursts=bursts, host_tasks=tasks)
+    chip = Chip(program.topology, host.samples, None, frame.forget, host_tasks=tasks)
     memories = [memory for tile in chip.tiles for memory in (tile.memories.narrow, tile.memories.wide)]
     for memory, content in zip(memories, _first_bytes(memory.size_bytes for memory in memories), strict=True):
         memory.bytes[:] = content

@@ -78,9 +78,8 @@ def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Progra
     """The smallest addition with which a program is proven, if one is found."""
     say("looking for waits and fences that are missing")
     found = search(program, reading)
-    watches_rows = any(refutation.rule == "arrivals" for refutation in found.start.proof.refutations)
-    before = outcome_of(program, watches_rows=watches_rows)
-    mends = _sound(found, before, watches_rows, say)
+    before = outcome_of(program)
+    mends = _sound(found, before, say)
     if not mends:
         return Suggestion(None, _document(program, found, before, None))
     best = min(mends, key=lambda mend: mend.rank)
@@ -88,12 +87,12 @@ def suggested(program: Program, reading: Reading, say: Say) -> Suggestion[Progra
     return Suggestion(mended, _document(program, found, before, best))
 
 
-def _sound(found: Found, before: Outcome | None, watches_rows: bool, say: Say) -> list[_Mend]:
+def _sound(found: Found, before: Outcome | None, say: Say) -> list[_Mend]:
     """The proven drafts that leave the same bytes, as far as can be told."""
     say("running what is proven, to see which is fastest")
     few = before is not None and before.cycles * found.best.draft.original.topology.tiles > LONG
     first = sorted((_Mend(tried, None) for tried in found.proven), key=lambda mend: mend.rank)
-    mends = (replace(mend, outcome=outcome_of(mend.tried.draft.program, watches_rows=watches_rows)) for mend in first)
+    mends = (replace(mend, outcome=outcome_of(mend.tried.draft.program)) for mend in first)
     return [
         *islice((mend for mend in mends if _same_bytes(before, mend.outcome) is not False), FEW_RUNS if few else RUNS)
     ]

@@ -7,27 +7,21 @@ from dataclasses import replace
 
 from tilesim.errors import HangError
 from tilesim.findings import sentence
-from tilesim.sim.deadlock import stuck, stuck_units
+from tilesim.sim.deadlock import stuck_units
 from tilesim.tiled.isa.model.fields import ON_B, Channel
 from tilesim.tiled.isa.model.program import HostTensor, Program
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.ring.announcement import Unforeseen
 
 
 def refuse(chip: Chip, program: Program, section: str, start: int) -> None:
     """See to it that a section (``load`` or ``run``) of ``program``, begun in cycle ``start``, has come to its end.
 
     Raises:
-        Unforeseen: it has not, and packets would tell why.
         HangError: it has not, or rows go round the ring for ever; a line for each unit that is in the middle of
             something, cycles counted from ``start``, one for each cause, as a check says it before the run, and one for
             everything that the monitor found.
     """
     outputs = program.leaving if section == "run" else ()
-    if chip.bursts is not None:
-        if chip.bursts.busy or any(map(stuck, chip.units)) or any(True for _ in _missing(chip, outputs)):
-            raise Unforeseen
-        return
     waits, afloat = [*_waits(chip, start), *_missing(chip, outputs)], chip.afloat
     if waits or afloat:
         findings = chip.monitor.findings(afloat)
@@ -48,8 +42,8 @@ def causes(chip: Chip, program: Program, section: str) -> list[str]:
 
 
 def _waits(chip: Chip, start: int) -> Iterator[str]:
-    stops = [] if chip.afloat else chip.packet_stops  # rows that go round wait now here, now there
-    passing = {stop.link for stop in chip.packet_stops} - {stop.link for stop in stops}
+    stops = [] if chip.afloat else chip.stops  # rows that go round wait now here, now there
+    passing = {stop.link for stop in chip.stops} - {stop.link for stop in stops}
     yield from stuck_units((unit for unit in chip.units if unit not in passing), start)
     for stop in stops:
         if stop.stuck is not None:

@@ -44,7 +44,6 @@ from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.host.sendings import Content
-from tilesim.tiled.units.ring.announcement import Unforeseen
 
 Array = NDArray[Any]
 
@@ -139,41 +138,30 @@ def _run(program: Program, inputs: Sequence[Array], options: RunOptions, reading
     instant = instants(program, options.instant, lambda op: obstacle(op, program.topology))
     if racing and instant:
         raise InputError(f"{program.name}: transfers can take no time only in a program whose accesses have an order")
-    on_ring = any(op.label in instant for op in (*program.load, *program.run) if isinstance(op, RingProduce | Infeed))
     samples = samples_of(program.inputs, inputs)
     probe = TensorProbe(program, samples)
 
-    def finish(bursts: bool) -> tuple[Chip, host_driver.HostSide, int, range]:
-        host = host_driver.HostSide(program, inputs)
-        chip = Chip(
-            program.topology,
-            samples,
-            frame.recorder_of(options),
-            probe.retired if options.keep_tensors else frame.forget,
-            strict=options.rules == "strict",
-            bursts=bursts,
-            reading=reading,
-            instants=instant,
-            log=frame.log_of(options),
-            host_tasks=host.tasks(lambda: chip.host_outfeed),
-        )
-        if chip.log:
-            state_log.attach(chip.log, chip)
-        if options.on_packet is not None:
-            chip.monitor.tell(options.on_packet)
-        frame.must_match_tracks(options, program, chip.units)
-        probe.attach([tile.memories.narrow for tile in chip.tiles])
-        options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
-        with frame.keeping(lambda error: _stopped(program, chip, error)):
-            return chip, host, *run_sections(chip, program, host.rows, held)
-
-    ring = program.topology.ring
-    foreseeable = ring.no_consumer == "stall" and ring.consumer_queues == 1 and reading is Reading.MEET
-    try:
-        packet_wise = options.signals is not None or options.on_packet is not None or on_ring
-        chip, host, load_cycles, cycles = finish(bursts=foreseeable and not packet_wise)
-    except Unforeseen:
-        chip, host, load_cycles, cycles = finish(bursts=False)
+    host = host_driver.HostSide(program, inputs)
+    chip = Chip(
+        program.topology,
+        samples,
+        frame.recorder_of(options),
+        probe.retired if options.keep_tensors else frame.forget,
+        strict=options.rules == "strict",
+        reading=reading,
+        instants=instant,
+        log=frame.log_of(options),
+        host_tasks=host.tasks(lambda: chip.host_outfeed),
+    )
+    if chip.log:
+        state_log.attach(chip.log, chip)
+    if options.on_packet is not None:
+        chip.monitor.tell(options.on_packet)
+    frame.must_match_tracks(options, program, chip.units)
+    probe.attach([tile.memories.narrow for tile in chip.tiles])
+    options.on_start(frame.look_at(program, lambda: chip.section, [tile.tensor.unit for tile in chip.tiles]))
+    with frame.keeping(lambda error: _stopped(program, chip, error)):
+        load_cycles, cycles = run_sections(chip, program, host.rows, held)
     outputs = host.outputs(chip.host_outfeed)
     trace = _trace_of(program, chip)
     findings: list[Finding] = []

@@ -75,7 +75,7 @@ class Standstill(UntimedExecution):
             come = sum(fence.place < at[tile] for fence in fences)
             self.through[tile] = come - chip.bus[tile].fenced
         self._note_rows(order)
-        for stop in chip.packet_stops:
+        for stop in chip.stops:
             self._note_blocked(stop, order)
         self.counts.update(self._counts())
         for queue in range(len(work.queues)):
@@ -83,7 +83,7 @@ class Standstill(UntimedExecution):
 
     def _note_rows(self, order: TransferOrder) -> None:
         """Which rows have been taken, and which are on the ring."""
-        for stop in self._chip.packet_stops:
+        for stop in self._chip.stops:
             taken = [] if stop.passage is None else [row for rows in stop.passage.taken.values() for row in rows]
             self.taken[stop.node] = len(taken)
             for sent, rows in Counter(taken).items():
@@ -92,7 +92,7 @@ class Standstill(UntimedExecution):
         tails: dict[int, int] = {}
         for rows_of in self.rows:
             rows_of[0] = rows_of[1]
-        for stop in self._chip.packet_stops:
+        for stop in self._chip.stops:
             for packet in stop.packets:
                 transfer = self._transfer_of(packet)
                 self.rows[transfer.number][0] += packet.header.bit_count() == len(transfer.destinations)

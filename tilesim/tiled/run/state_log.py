@@ -21,14 +21,14 @@ from tilesim.tiled.units.tile import Tile
 
 
 def attach(log: StateLog, chip: Chip) -> None:
-    """Have ``chip``, on whose ring packets go one by one, tell the ``log`` of everything; units come first."""
+    """Have ``chip`` tell the ``log`` of everything; units come first."""
     links = {link.unit.track for link in chip.mesh}
-    rings = {stop.link.track for stop in chip.packet_stops}
+    rings = {stop.link.track for stop in chip.stops}
     for unit in chip.units:
         if unit.track not in rings:
             log.unit(unit.track, "word" if unit.track in links else "instruction")
     signals: dict[str, Signal] = {}
-    for stop in chip.packet_stops:
+    for stop in chip.stops:
         track = stop.link.track
         if track not in signals:
             signals[track] = log.signal(track, "packet")

@@ -26,11 +26,9 @@ from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
 from tilesim.tiled.units.host.processor import HostProcessor, HostTask
 from tilesim.tiled.units.host.sendings import PROGRAM, Content
-from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import RingStop
-from tilesim.tiled.units.ring.ring_bursts import BurstRing
 from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, SentTransfer
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
@@ -49,9 +47,8 @@ class RunPart:
 class Chip:
     """A chip at rest in cycle 0. ``retired(tile, label)`` hears of every tile instruction that has retired; ``strict``:
     the first transfers that meet on the ring end the run, or do what else the ``reading`` of the rule for masters
-    forbids; ``bursts``: the ring is worked out a transfer at a time, which tells of meetings alone; ``log`` hears
-    of all spans, whoever records the trace; ``instants``: transfers, by label, that take no time, on the ring only
-    without ``bursts``; ``host_tasks``: what the host computes itself in a run, for which it has a processor then.
+    forbids; ``log`` hears of all spans, whoever records the trace; ``instants``: transfers, by label, that take no
+    time; ``host_tasks``: what the host computes itself in a run, for which it has a processor then.
     """
 
     def __init__(
@@ -61,7 +58,6 @@ class Chip:
         recorder: Recorder | None,
         retired: Callable[[int, str], None],
         strict: bool = False,
-        bursts: bool = False,
         reading: Reading = Reading.MEET,
         instants: frozenset[str] = frozenset(),
         log: StateLog | None = None,
@@ -77,12 +73,10 @@ class Chip:
         self.recorder = recorder
         self.log = log
         tiles = topology.tiles
-        self.bursts = BurstRing(self.clock, topology, self._ring_link) if bursts else None
-        self.packet_stops = [] if bursts else self._packet_stops(topology)
+        self.stops = self._ring_stops(topology)
         """Those of channel B behind those of A."""
-        self.stops: Sequence[RingStop | BurstStop] = self.packet_stops if self.bursts is None else self.bursts.stops
         self.monitor = RingMonitor(self.clock, topology, strict, self._transfers_on_ring, reading)
-        for stop, passage in zip(self.packet_stops, self.monitor.passages, strict=False):
+        for stop, passage in zip(self.stops, self.monitor.passages, strict=True):
             stop.passage = passage
         self.data_memory = Memory("chip.data_memory", topology.data_memory.size_bytes)
         self.host_infeed = HostInfeed(self.clock, self._unit("chip.host.infeed"), topology, self.data_memory)
@@ -123,8 +117,8 @@ class Chip:
             if host_tasks
             else None
         )
-        self._livelock = LivelockMonitor(self.clock, self.packet_stops, self.units, self._awaits_tails)
-        for stop in self.packet_stops:
+        self._livelock = LivelockMonitor(self.clock, self.stops, self.units, self._awaits_tails)
+        for stop in self.stops:
             stop.on_miss = self._livelock.start
 
     def fill(self, segments: tuple[DataSegment, ...]) -> None:
@@ -166,14 +160,14 @@ class Chip:
         self.sequencer.start(instructions, begins, lambda: self.parts.append(self._part()))
         if self.host_processor is not None and section == "run":
             self.host_processor.start()
-        self.host_infeed.start(host_rows, instructions, begins, foresee=self.bursts is not None)
+        self.host_infeed.start(host_rows, instructions, begins)
         self.clock.run()
         return start, max(start, self.host_outfeed.last_arrival, *(unit.active_until for unit in self.units))
 
     @property
     def afloat(self) -> list[Afloat]:
         """The rows that go round for ever."""
-        rows = ((stop.node, packet) for stop in self.packet_stops for packet in stop.packets if self._livelock.endless)
+        rows = ((stop.node, packet) for stop in self.stops for packet in stop.packets if self._livelock.endless)
         afloat = [Afloat(p.transfer, p.number, p.header, node) for node, p in rows if p.transfer is not None]
         return sorted(afloat, key=lambda row: (row.transfer.sender, row.transfer.ordinal, row.row, row.node))
 
@@ -218,7 +212,7 @@ class Chip:
                 engine.unit.holds = both
 
     def _transfers_on_ring(self) -> Iterator[SentTransfer]:
-        return (packet.transfer for stop in self.packet_stops for packet in stop.packets if packet.transfer is not None)
+        return (packet.transfer for stop in self.stops for packet in stop.packets if packet.transfer is not None)
 
     def _awaits_tails(self) -> bool:
         turn = self.infeed.unit.waiting
@@ -248,7 +242,7 @@ class Chip:
         sender.link = receiver.link = MeshLink(unit, self.topology.mesh, sender, receiver, receiver.writing)
         return sender.link
 
-    def _packet_stops(self, topology: Topology) -> list[RingStop]:
+    def _ring_stops(self, topology: Topology) -> list[RingStop]:
         """The stops of each channel, joined to a ring; those of a node share its link."""
         links = [NodeLink(self.clock, self._ring_link(node)) for node in range(topology.tiles + 3)]
         found: list[RingStop] = []
@@ -262,7 +256,7 @@ class Chip:
             found += ring
         return found
 
-    def _stops_at(self, node: int) -> dict[Channel, RingStop | BurstStop]:
+    def _stops_at(self, node: int) -> dict[Channel, RingStop]:
         """A node's stops."""
         nodes = self.topology.tiles + 3
         return {channel: self.stops[node + channel.number * nodes] for channel in channels_of(self.topology)}

@@ -10,13 +10,12 @@ import simpy
 
 from tilesim.arithmetic import classify
 from tilesim.sim.core.action import Action
-from tilesim.sim.core.clock import Clock, Work
+from tilesim.sim.core.clock import Clock, Handover, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Classify, Instruction, TileFence
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 from tilesim.tiled.units.tensor.operations import ELEMENT_DTYPES
@@ -36,7 +35,7 @@ class ClassifierTile:
     their passes are assumptions.
     """
 
-    def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop | BurstStop) -> None:
+    def __init__(self, clock: Clock, unit: Unit, topology: Topology, stop: RingStop) -> None:
         self.buffer: Fifo[Classify] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.unit = unit
         self._clock = clock
@@ -44,9 +43,8 @@ class ClassifierTile:
         self._row_bytes = topology.wide_memory.row_bytes
         self._sink = 1 << (topology.tiles + 1)
         self._stop = stop
-        self._row: simpy.Event | None = None
-        if isinstance(stop, RingStop):
-            stop.receiver = self
+        self._row: Handover | None = None
+        stop.receiver = self
         clock.process(self._work())
 
     def buffer_of(self, _op: Instruction) -> Fifo[Classify]:
@@ -70,32 +68,21 @@ class ClassifierTile:
             self.unit.spend(BUSY)
             yield from self._reply(op, classified(op, rows))
             self.unit.act(dict.fromkeys(PER_ELEMENT if op.function in classify.SOFTMAXES else PER_COMPARISON, looks))
-            if isinstance(self._stop, RingStop):
-                self._stop.poke()  # a row that waited for its end may go past now
+            self._stop.poke()  # a row that waited for its end may go past now
 
     def _collect(self, op: Classify) -> Generator[simpy.Event, Any, Bytes]:
         """The rows that are to come, (samples, rows, row bytes), in the cycle after the last one has been taken."""
-        if isinstance(self._stop, BurstStop):
-            posted = self._stop.post(op.rows)
-            taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows of linear outputs")
-            self.unit.add_each(Reason.FIFO.kind, taken.cycles, cycles=self._stop.row_cycles)
-            return taken.rows
         rows: list[Bytes] = []
         for _ in range(op.rows):
-            self._row = self._clock.event()
+            self._row = Handover(self._clock)
             self._stop.poke()
-            packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a row of linear outputs")
-            yield self._clock.timeout(self._stop.row_cycles)
+            row: Bytes = yield from self.unit.wait_on(self._row, Reason.FIFO, "a row of linear outputs")
             self.unit.spend(BUSY)
-            rows.append(packet.row[:, None])
+            rows.append(row[:, None])
         return joined(rows)
 
     def _reply(self, op: Classify, data: Bytes) -> Work:
         rows = data.shape[1] // self._row_bytes
-        if isinstance(self._stop, BurstStop):
-            journey = self._stop.ring.send(self._stop.node, op.label, self._sink, rows)
-            yield from journey.transmit(self.unit, data.reshape(len(data), rows, -1))
-            return
         transfer = SentTransfer(op.label, 0, self._stop.node, self._sink)
         for k in range(rows):
             row = data[:, k * self._row_bytes : (k + 1) * self._row_bytes]
@@ -106,8 +93,9 @@ class ClassifierTile:
 
     def take(self, packet: Packet) -> None:
         assert self._row is not None
-        row, self._row = self._row, None
-        row.succeed(packet)
+        self.unit.waited()
+        self._row.begin(packet.row, self._stop.row_cycles)
+        self._row = None
 
 
 def classified(op: Classify, rows: Bytes) -> Bytes:

@@ -36,28 +36,6 @@ NAMED = 3
 
 
 @dataclass(frozen=True)
-class Throughput:
-    """What is sure of a pipe: each of its groups takes at least ``cycles`` (0: not known), and up to ``queued`` of them
-    are begun before the last one is written.
-    """
-
-    cycles: int
-    queued: int
-
-    def cycles_to(self, pipe: Pipe, group: int, now: int) -> int:
-        """For how many cycles from ``now`` on ``pipe`` can't have come to ``group``."""
-        if self.cycles and self._soonest(pipe, group) <= now:
-            pipe.advance(now)
-        return self._soonest(pipe, group) - now if self.cycles else 0
-
-    def _soonest(self, pipe: Pipe, group: int) -> int:
-        return pipe.cycle + (group - pipe.written - self.queued - 1) * self.cycles
-
-
-UNKNOWN = Throughput(0, 0)
-
-
-@dataclass(frozen=True)
 class TileContext:
     """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all its TTUs are built.
 
@@ -152,12 +130,10 @@ class TileEngine(ABC, Generic[Op]):
         """The groups of the instruction in hand, which begin in this cycle; they are the engine's work."""
         return Pipe(self.tile.clock.cycle, costs, form, move, self.charges)
 
-    def run_pipe(
-        self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int], throughput: Throughput = UNKNOWN
-    ) -> Work:
+    def run_pipe(self, pipe: Pipe, gates: Sequence[Gate], produce: Sequence[int]) -> Work:
         """Let ``pipe`` work; its reads are held at ``gates``, the rest is as in :meth:`follow`."""
         self.tile.arbiter.add(pipe, pipe.slots)
-        yield from self.follow(pipe, pipe.hold, gates, produce, throughput)
+        yield from self.follow(pipe, pipe.hold, gates, produce)
 
     def run_at_once(
         self, groups: int, gates: Sequence[Gate], produce: Sequence[int], move: Callable[[int, int], None]
@@ -191,20 +167,13 @@ class TileEngine(ABC, Generic[Op]):
         yield from ()
 
     def follow(
-        self,
-        pipe: Pipe,
-        hold: Callable[[int, int], None],
-        gates: Sequence[Gate],
-        produce: Sequence[int],
-        throughput: Throughput = UNKNOWN,
+        self, pipe: Pipe, hold: Callable[[int, int], None], gates: Sequence[Gate], produce: Sequence[int]
     ) -> Work:
         """See ``pipe``, which has just been added, to its end: ``hold``, one of its own, moves from gate to gate as
         their flags rise; the engine's flag rises each time as many groups are written as ``produce`` lists, in order.
-
-        With a ``throughput`` gates whose flags have risen are passed when the pipe may come to them, several at once.
         """
         if gates:
-            self._open(pipe, hold, iter(gates), throughput, self.unit.waiting)
+            self._open(pipe, hold, iter(gates), self.unit.waiting)
         for written, rises in Counter(produce).items():
             yield self.tile.arbiter.reach(pipe, written)
             self.raise_flag(rises)
@@ -212,12 +181,7 @@ class TileEngine(ABC, Generic[Op]):
             yield self.tile.arbiter.reach(pipe, pipe.groups)
 
     def _open(
-        self,
-        pipe: Pipe,
-        hold: Callable[[int, int], None],
-        gates: Iterator[Gate],
-        throughput: Throughput,
-        otherwise: Wait | None,
+        self, pipe: Pipe, hold: Callable[[int, int], None], gates: Iterator[Gate], otherwise: Wait | None
     ) -> None:
         """Hold ``pipe`` at the next gate whose flag has not risen, if there is any, until it does. Without a gate the
         unit waits for what it ``otherwise`` does.
@@ -228,19 +192,11 @@ class TileEngine(ABC, Generic[Op]):
         self.tile.arbiter.change(pipe)
         if gate is None:
             return
-        group = gate.group
 
         def rise(risen: simpy.Event) -> None:
             self.unit.waiting = otherwise
             self.hear(risen.value)
-            early = throughput.cycles_to(pipe, group, clock.cycle)
-            if early > 0:
-                clock.timeout(early).callbacks.append(pass_gates)
-            else:
-                pass_gates()
-
-        def pass_gates(_: simpy.Event | None = None) -> None:
-            self._open(pipe, hold, gates, throughput, otherwise)
+            self._open(pipe, hold, gates, otherwise)
 
         if gate.flag != self.awaited:
             pipe.charge()

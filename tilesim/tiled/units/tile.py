@@ -22,7 +22,6 @@ from tilesim.tiled.units.dma.mesh_in import MeshInEngine
 from tilesim.tiled.units.dma.mesh_out import MeshOutEngine
 from tilesim.tiled.units.engine import TileContext, TileEngine
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import RingStop
 from tilesim.tiled.units.ring.ring_commits import RingCommits
 from tilesim.tiled.units.ring.ring_consumer import RingConsumer
@@ -43,7 +42,7 @@ class Tile:
         clock: Clock,
         arbiter: Arbiter,
         topology: Topology,
-        stops: Mapping[Channel, RingStop | BurstStop],
+        stops: Mapping[Channel, RingStop],
         unit: Callable[[str], Unit],
         samples: int,
         raise_fence: Callable[[int, Waker | None], None],
@@ -74,7 +73,7 @@ class Tile:
         consumes, produces = (None, None) if queue is None else (queue.share(), queue.share())
 
         second = stops.get(Channel.B)
-        commits = None if second is None else _commits(clock, topology, second)
+        commits = None if second is None else RingCommits(clock, topology.wide_memory.ports, second.node_link)
 
         self.tensor = TensorControl(around, track("tensor"), track("mac_array"), decoder)
         self.engines: dict[Engine, TileEngine[Any]] = {
@@ -134,8 +133,3 @@ class Tile:
 
         look()
         return through
-
-
-def _commits(clock: Clock, topology: Topology, second: RingStop | BurstStop) -> RingCommits:
-    assert isinstance(second, RingStop), "two channels go packet by packet"
-    return RingCommits(clock, topology.wide_memory.ports, second.node_link)

@@ -27,16 +27,15 @@ def test_an_instruction_takes_rows_of_transfers_in_a_proven_order() -> None:
     assert set(rules(proof(*taken, *unordered))) == {"masters", "arrivals"}
 
 
-@pytest.mark.parametrize("bursts", [True, False])
 @pytest.mark.parametrize("sizes", [(1, 2, 1), (4,), (3, 1), (1, 1, 1, 1)])
-def test_the_rows_of_two_transfers_land_one_behind_the_other(sizes: tuple[int, ...], bursts: bool) -> None:
+def test_the_rows_of_two_transfers_land_one_behind_the_other(sizes: tuple[int, ...]) -> None:
     """However the instructions that take them cut them, and whoever is held up."""
     takers = [consume(3, size, f"t{k}", 8 + sum(sizes[:k])) for k, size in enumerate(sizes)]
     written = program("".join((*takers, _fill_and_send(0, ""), _fill_and_send(1, ",ring_producer_a>=1"))), "ring-8")
     assert proof_of(written).proven
     expected = np.repeat(np.array([5, 5, 6, 6], np.uint8), 16)
     for held in ({}, {"s0": 90}, {"s1": 200}, {f"t{len(sizes) - 1}": 150}):
-        chip = Chip(written.topology, 1, None, lambda _tile, _label: None, bursts=bursts)
+        chip = Chip(written.topology, 1, None, lambda _tile, _label: None)
         chip.run(written.run, [], holds={(label, None): cycle for label, cycle in held.items()})
         assert np.array_equal(chip.tiles[3].memories.wide.row(0x80, 64)[0], expected), held
     stepped = SteppedChip(written.topology, (), keeps_spans=False)

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from tests.tiled.units.bench import Bench, at, chip_of, nest
-from tests.tiled.units.ring.test_ring_bursts import GIVEN_UP, RELAY, TAKEN, ways
 from tilesim.sim.core.clock import Work
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher
@@ -47,7 +46,7 @@ def put(bench: Bench, rows: int, header: int, start: int = 0) -> list[Bytes]:
 
     def send() -> Work:
         yield bench.clock.timeout(start)
-        stop = bench.chip.packet_stops[0]
+        stop = bench.chip.stops[0]
         for k, row in enumerate(data):
             yield stop.send(Packet(header, row, k == rows - 1, "test"))
             yield bench.clock.timeout(stop.row_cycles)
@@ -97,7 +96,7 @@ def test_the_peak_rate_is_a_row_in_as_many_cycles_as_it_has_parts(width: int) ->
     for link in ("ring.link0", "ring.link1"):
         assert bench.unit(link)["busy"] == rows * k
         assert spans(bench, link) == [(int(link[-1]), rows * k, "busy")]
-    assert [stop.link.bytes for stop in bench.chip.packet_stops] == [rows * ROW, rows * ROW, 0, 0, 0]
+    assert [stop.link.bytes for stop in bench.chip.stops] == [rows * ROW, rows * ROW, 0, 0, 0]
 
 
 @pytest.mark.parametrize("width", WIDTHS)
@@ -177,14 +176,3 @@ def test_a_tail_counts_when_its_last_part_has_passed(width: int) -> None:
     bench.clock.run(until=2 + 2 * k + 1)
     assert bench.chip.tiles[1].flags.count(Flag.RING_PRODUCER_A) == 1
     assert bench.unit("tile1.ring_producer") == {"stall:flag": 2 + 2 * k}
-
-
-@pytest.mark.parametrize("width", [16, 8, 4, 1])
-@pytest.mark.parametrize("rows", [1, 3])
-def test_bursts_do_what_packets_do(rows: int, width: int) -> None:
-    """On a chip with rows of 16 bytes, two transfers that follow each other closely."""
-    k = 16 // width
-    starts = [*range(18, 26), *range(20 + rows * (1 + k), 26 + (rows + 1) * (1 + k))]
-    made = [ways(RELAY.format(rows), {"one": 20, "other": s}, grid__rows=3, ring__width_bytes=width) for s in starts]
-    assert TAKEN in made
-    assert made.count(TAKEN) + made.count(GIVEN_UP) == len(made)

@@ -1,18 +1,16 @@
-"""What is worked out once: equal work is shared, columns follow the bytes, results are there when looked at."""
+"""What is worked out once: equal work is shared, columns follow the bytes."""
 
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import pairwise
 
 import numpy as np
 import pytest
 
-from tests.tiled.units.bench import Bench, at, chip_of, line, nest
+from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.tiled.isa.model.fields import Flag, Watcher
-from tilesim.tiled.isa.model.instructions import Operation, TensorOp, WideToNarrow
+from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.tensor import decoder as decoder_module
-from tilesim.tiled.units.tensor.results import Results
 
 ROW, SUMS = 256, 0x8000
 
@@ -74,25 +72,3 @@ def test_new_weights_in_the_last_row_of_an_odd_number_of_rows_make_new_results()
         bench.wide()[0, last:] = weight
         bench.cycles(sums(nest=nest(k=1, lane=1), input=at(0), weights=at(last), sums_out=at(0)))
         assert bench.wide()[0, :4].view(np.int32) == 4 * weight
-
-
-@pytest.mark.parametrize("read", [False, True])
-def test_written_groups_are_computed_when_somebody_looks(read: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A DMA overwrites what the tensorop has read, or something that is nothing to it."""
-    computed: list[tuple[int, int]] = []
-    compute = Results.compute
-
-    def noted(self: Results, decoded: decoder_module.Decoded, first: int, end: int) -> None:
-        computed.append((first, end))
-        compute(self, decoded, first, end)
-
-    monkeypatch.setattr(Results, "compute", noted)
-    bench = Bench()
-    bench.randomise()
-    bench.deliver(sums(nest=nest(x=80, k=2, lane=64), produce="k"))
-    to = line(0 if read else 0x4000, 64, 4)
-    bench.deliver(WideToNarrow(tiles=1, read=line(0x70000, 1, ROW), write=to, label="row"), after=100)
-    bench.clock.run()
-    assert len(computed) == (2 if read else 1)
-    assert (computed[0][0], computed[-1][1]) == (0, 80)
-    assert all(end == first for (_, end), (first, _) in pairwise(computed))

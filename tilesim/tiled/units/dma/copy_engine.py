@@ -9,7 +9,7 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Copy, counted_nest
 from tilesim.tiled.isa.model.loops import completions, gates
 from tilesim.tiled.isa.model.sheet import SheetRow
-from tilesim.tiled.units.engine import Throughput, TileContext, TileEngine, alike
+from tilesim.tiled.units.engine import TileContext, TileEngine, alike
 
 ROW_BUFFERS = 2
 """Rows that are gathered, or wait to be written. Assumption: double buffering."""
@@ -46,7 +46,6 @@ class CopyEngine(TileEngine[Copy]):
                 len(sources) // reads, gates(nest, op.wait), completions(nest, op.produce), move
             )
             return
-        form = PipeForm(ROW_BUFFERS, [reading.slot], writing.slot, every_span=self.unit.recording)
+        form = PipeForm(ROW_BUFFERS, [reading.slot], writing.slot)
         pipe = self.pipe(alike(len(sources) // reads, reads, writes), form, move)
-        throughput = Throughput(max(reads, writes), ROW_BUFFERS)
-        yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce), throughput)
+        yield from self.run_pipe(pipe, gates(nest, op.wait), completions(nest, op.produce))

@@ -104,7 +104,7 @@ class MeshInEngine(TileEngine[MeshIn]):
 
     def _fill(self, accesses: Places, fill_byte: int) -> Pipe:
         words = self.writing.words_per_access
-        form = PipeForm(FILL_WORDS, [], self.writing.slot, write_every=words, every_span=self.unit.recording)
+        form = PipeForm(FILL_WORDS, [], self.writing.slot, write_every=words)
         pipe = self.pipe(alike(len(accesses) * words), form, self._filling(accesses, fill_byte))
         self.tile.arbiter.add(pipe, pipe.slots)
         return pipe

@@ -7,7 +7,6 @@ import simpy
 
 from tilesim.sim.core.memory import Bytes, Places
 from tilesim.sim.core.unit import BUSY, Reason, Unit
-from tilesim.sim.late import Late
 from tilesim.sim.pipe.course import Activity, Charge, PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
@@ -95,7 +94,6 @@ class WordTransfer:
         self._reading, self._writing = reading, link.writing
         self._from = words
         self._to: Places | None = None
-        self._late: Late | None = None
         self._carrier = Carrier(reading, link.writing)
         form = PipeForm(
             link.mesh.credits * reading.word_bytes // reading.beat_bytes,
@@ -104,7 +102,6 @@ class WordTransfer:
             delay=link.mesh.hop_cycles - 1,
             read_every=reading.beats_per_access,
             write_every=self._writing.beats_per_access,
-            every_span=any(unit.recording for unit in (link.unit, link.sender.unit, link.receiver.unit)),
         )
         self.pipe = Pipe(link.unit.clock.cycle, alike(len(words)), form, self._move, self._charges)
         self.pipe.write_limit = 0  # until somebody takes them
@@ -114,20 +111,8 @@ class WordTransfer:
         must_fit(self._link, accesses, self.pipe.groups)
         self.pipe.hold_writes(self._link.unit.clock.cycle, self.pipe.groups)
         self._to = accesses
-        source, target = self._reading.memory, self._writing.memory
-        self._late = Late(
-            [(source, self._from.lowest, self._from.end)], [(target, accesses.lowest, accesses.end)], self._carry
-        )
 
     def _move(self, first: int, end: int) -> None:
-        """Words have been written; they are carried over as soon as somebody looks, the last ones at once."""
-        assert self._to is not None
-        assert self._late is not None
-        self._late.add(first, end)
-        if end == self.pipe.groups:
-            self._late.settle()
-
-    def _carry(self, first: int, end: int) -> None:
         assert self._to is not None
         self._carrier.carry(self._from, self._to, first, end)
 

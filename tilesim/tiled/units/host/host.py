@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections import deque
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain, repeat
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.fifo import Fifo
@@ -17,8 +15,7 @@ from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.link import HostLink
-from tilesim.tiled.units.host.sendings import Content, HostRow, MadeRow, Sending, rows_sent, sendings
-from tilesim.tiled.units.ring.announcement import Unforeseen
+from tilesim.tiled.units.host.sendings import Content, HostRow, MadeRow, Sending, sendings
 
 QUEUED_ROWS = 8
 """Rows that may wait at the controller for an infeed beside those in data memory and on their way. Assumption."""
@@ -49,13 +46,7 @@ class HostInfeed:
         self._topology = topology
         self._clock = clock
         self._link = HostLink(topology.to_chip_cycles)
-        self._foreseen: deque[tuple[int, Bytes]] | None = None
         self._own_bytes: Sequence[int] = ()
-
-    @property
-    def foreseen(self) -> bool:
-        """Whether there is a place for every row, so that it is known when each comes."""
-        return self._foreseen is not None
 
     def share(self, parameter_bytes: int) -> None:
         """Leave the first bytes of data memory to parameters, and queue rows in the others."""
@@ -68,45 +59,15 @@ class HostInfeed:
         self._own_bytes = () if self._topology.host.sends_padding else own_bytes
 
     def start(
-        self,
-        rows: Sequence[Content],
-        instructions: Sequence[Instruction] = (),
-        begins: Collection[str] = (),
-        foresee: bool = False,
+        self, rows: Sequence[Content], instructions: Sequence[Instruction] = (), begins: Collection[str] = ()
     ) -> None:
-        """Send ``rows``, and what else the infeeds among ``instructions`` take. With ``foresee``, a place for all of
-        them, and none that is yet to be made, they are to be had from :meth:`take`. Behind each of the scalar fences
+        """Send ``rows``, and what else the infeeds among ``instructions`` take. Behind each of the scalar fences
         ``begins`` another request begins.
         """
-        self._foreseen = None
         link_bytes = chain(self._own_bytes, repeat(self._topology.wide_memory.row_bytes))
         host_rows = [HostRow(row, size) for row, size in zip(rows, link_bytes, strict=False)]
         sent = sendings(host_rows, instructions, begins, self._topology, self._data_memory)
-        foresee = foresee and not any(isinstance(row, MadeRow) for row in rows)
-        if foresee and rows_sent(host_rows, instructions, self._topology) <= self.rows.depth:
-            self._foreseen = deque(self._foresee(sent))
-        else:
-            self._clock.process(self._work(sent))
-
-    def take(self, count: int) -> tuple[NDArray[np.int64], Bytes]:
-        """When each of the next rows is at the controller, and the rows, (samples, rows, row bytes)."""
-        assert self._foreseen is not None
-        if count > len(self._foreseen):
-            raise Unforeseen
-        taken = [self._foreseen.popleft() for _ in range(count)]
-        return np.array([cycle for cycle, _ in taken]), np.stack([row for _, row in taken], axis=1)
-
-    def _foresee(self, sent: Iterator[Sending]) -> Iterator[tuple[int, Bytes]]:
-        cycle = self._clock.cycle
-        for sending in sent:
-            self.unit.instruction = sending.label
-            cycle, there = self._carry(sending, cycle)
-            self._account(sending, cycle)
-            if sending.row is not None:
-                assert not isinstance(sending.row, MadeRow)
-                yield there, sending.row
-            elif not sending.pause_cycles:
-                self._at(there, self.on_program)
+        self._clock.process(self._work(sent))
 
     def _work(self, sent: Iterator[Sending]) -> Work:
         for sending in sent:

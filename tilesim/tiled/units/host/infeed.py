@@ -20,7 +20,6 @@ from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostInfeed
 from tilesim.tiled.units.host.sendings import takes_from_host
-from tilesim.tiled.units.ring.burst_stop import BurstStop
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
@@ -49,7 +48,7 @@ class InfeedEngine:
         topology: Topology,
         data_memory: Memory,
         host: HostInfeed,
-        stops: Mapping[Channel, RingStop | BurstStop],
+        stops: Mapping[Channel, RingStop],
     ) -> None:
         self.buffer: Fifo[Infeed] = Fifo(clock, topology.instruction_bus.buffer_depth)
         self.forwarded: Fifo[Bytes] = Fifo(clock, FORWARDED_ROWS)
@@ -79,11 +78,7 @@ class InfeedEngine:
             if op.turn:
                 turn = self.passed.reached(TAILS[op.channel], op.turn)
                 yield from self.unit.wait(turn, Reason.FLAG, partial(self._describe, op))
-            stop = self._stops[op.channel]
-            if isinstance(stop, BurstStop):
-                yield from self._send_bursts(op, stop)
-            else:
-                yield from self._send(op, stop)
+            yield from self._send(op, self._stops[op.channel])
             stored = op.source == "data" and not self._from_host(op)
             self.unit.act({Action.DATA_MEMORY_READ: op.total_rows} if stored else {})
 
@@ -94,29 +89,6 @@ class InfeedEngine:
             transfer, place = transfers[row // op.rows], row % op.rows
             packet = Packet(transfer.to, data, place == op.rows - 1, op.label, transfer, place, self.unit.instant)
             yield from stop.transmit(self.unit, packet)
-
-    def _send_bursts(self, op: Infeed, stop: BurstStop) -> Work:
-        """Send one transfer after the other, as many of its rows at a time as are foreseen."""
-        for k in range(op.transfers):
-            if op.source == "data" and not self._from_host(op):
-                journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows, self._read_cycles)
-                yield from journey.transmit(self.unit, self._stored(op, k))
-                continue
-            journey = stop.ring.send(stop.node, op.label, op.to << k, op.rows)
-            if self._from_host(op) and self._host.foreseen:
-                come, data = self._host.take(op.rows)
-                yield from journey.transmit(self.unit, data, come)
-            else:
-                for row in range(op.rows):
-                    data = yield from self._row(op, row)
-                    yield from journey.transmit(self.unit, data[:, None])
-
-    def _stored(self, op: Infeed, transfer: int) -> Bytes:
-        """The rows of a transfer from data memory, (1, rows, row bytes)."""
-        start = op.address + transfer * op.rows * self._row_bytes
-        self._data_memory.check(start, start + op.rows * self._row_bytes)
-        rows = self._data_memory.bytes[:, start : start + op.rows * self._row_bytes]
-        return rows.reshape(len(rows), op.rows, self._row_bytes)
 
     def _describe(self, op: Infeed) -> str:
         on_b = ON_B if op.channel is Channel.B else ""

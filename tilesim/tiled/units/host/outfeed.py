@@ -7,14 +7,13 @@ from typing import Any
 
 import simpy
 
-from tilesim.sim.core.clock import Clock, Work
+from tilesim.sim.core.clock import Clock, Handover, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.host import HostOutfeed
-from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 
 
@@ -32,7 +31,7 @@ class OutfeedEngine:
         unit: Unit,
         topology: Topology,
         host: HostOutfeed,
-        stop: RingStop | BurstStop,
+        stop: RingStop,
         forwarded: Fifo[Bytes],
         through: Callable[[], None],
     ) -> None:
@@ -43,9 +42,8 @@ class OutfeedEngine:
         self._stop = stop
         self._forwarded = forwarded
         self._through = through
-        self._row: simpy.Event | None = None
-        if isinstance(stop, RingStop):
-            stop.receiver = self
+        self._row: Handover | None = None
+        stop.receiver = self
         clock.process(self._work())
 
     def _work(self) -> Work:
@@ -61,22 +59,15 @@ class OutfeedEngine:
                     self.unit.spend(BUSY)
                     yield from self._forward(row)
                 self.unit.spend(BUSY, moved_bytes=row.shape[1])
-            if isinstance(self._stop, RingStop):
-                self._stop.poke()  # a row that waited for its end may go past now
+            self._stop.poke()  # a row that waited for its end may go past now
             self._through()
 
     def _take(self) -> Generator[simpy.Event, Any, Bytes]:
         """The next row, in the cycle after it has been taken."""
-        if isinstance(self._stop, BurstStop):
-            taken: Taken = yield from self.unit.wait_on(self._stop.post(1), Reason.FIFO, "a result row from the ring")
-            self.unit.spend(Reason.FIFO.kind, int(taken.cycles[-1]))
-            return taken.rows[:, 0]
-        self._row = self._clock.event()
+        self._row = Handover(self._clock)
         self._stop.poke()
-        packet: Packet = yield from self.unit.wait(self._row, Reason.FIFO, lambda: "a result row from the ring")
-        if not packet.instant:
-            yield self._clock.timeout(self._stop.row_cycles)
-        return packet.row
+        row: Bytes = yield from self.unit.wait_on(self._row, Reason.FIFO, "a result row from the ring")
+        return row
 
     def _forward(self, row: Bytes) -> Work:
         room = self._forwarded.room()
@@ -88,5 +79,6 @@ class OutfeedEngine:
 
     def take(self, packet: Packet) -> None:
         assert self._row is not None
-        row, self._row = self._row, None
-        row.succeed(packet)
+        self.unit.waited()
+        self._row.begin(packet.row, 0 if packet.instant else self._stop.row_cycles)
+        self._row = None

@@ -72,12 +72,6 @@ def takes_from_host(op: Infeed, topology: Topology) -> bool:
     return op.source == "host" or (op.source == "data" and topology.host.sends_parameters)
 
 
-def rows_sent(rows: Sequence[HostRow], instructions: Iterable[Instruction], topology: Topology) -> int:
-    """How many rows :func:`sendings` has."""
-    stored = (op.total_rows for op in instructions if isinstance(op, Infeed) and op.source == "data")
-    return len(rows) + (sum(stored) if topology.host.sends_parameters else 0)
-
-
 def sendings(
     rows: Iterable[HostRow],
     instructions: Sequence[Instruction],

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 import simpy
 
@@ -23,8 +22,7 @@ from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring_monitor import Passage, SentTransfer
 
 
-@dataclass(frozen=True)
-class Packet:
+class Packet(NamedTuple):
     """A header bitmap, one wide row for each sample, and a tail bit on the last row of a transfer.
 
     ``transfer``, and ``number`` in it, are for the monitor: no unit knows where a row comes from. One that is
@@ -38,10 +36,6 @@ class Packet:
     transfer: SentTransfer | None = None
     number: int = 0
     instant: bool = False
-
-    def with_header(self, header: int) -> Packet:
-        """Several times faster than :func:`dataclasses.replace`."""
-        return Packet(header, self.row, self.tail, self.sender, self.transfer, self.number, self.instant)
 
 
 class Receiver(Protocol):
@@ -216,7 +210,7 @@ class RingStop:
             self.on_miss()
         self._note(packet)
         if left:
-            self._transmit(packet.with_header(left) if taken else packet)
+            self._transmit(packet._replace(header=left) if taken else packet)
         if self._register:
             self.poke(max(1, self._next_packet - now))
         return True

@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Generator, Mapping
 from itertools import count
-from typing import Any
 
 import numpy as np
-import simpy
 from numpy.typing import NDArray
 
-from tilesim.sim.core.clock import Phase, Work
+from tilesim.sim.core.clock import Handover, Phase, Work
 from tilesim.sim.core.fifo import Fifo
-from tilesim.sim.core.memory import Bytes
+from tilesim.sim.core.memory import Bytes, joined
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ByteFilter, Channel, MemoryName
 from tilesim.tiled.isa.model.instructions import RingConsume
-from tilesim.tiled.isa.model.loops import Gate, completions
+from tilesim.tiled.isa.model.loops import completions
 from tilesim.tiled.isa.model.sheet import CONSUMERS
-from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
-from tilesim.tiled.units.ring.announcement import Announcement
-from tilesim.tiled.units.ring.burst_stop import BurstStop, Taken
+from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_commits import RingCommits
 
@@ -43,7 +38,7 @@ class RingConsumer(TileEngine[RingConsume]):
         self,
         tile: TileContext,
         unit: Unit,
-        stop: RingStop | BurstStop,
+        stop: RingStop,
         buffer: Fifo[RingConsume] | None = None,
         channel: Channel = Channel.A,
         commits: RingCommits | None = None,
@@ -54,26 +49,19 @@ class RingConsumer(TileEngine[RingConsume]):
         self._words = "its ring consumer" if channel is Channel.A else "its ring consumer B"
         self._byte_filter: ByteFilterUnit | None = None
         self._address: int | None = None
-        self._taken: simpy.Event | None = None
+        self._taken: Handover | None = None
         super().__init__(tile, unit, CONSUMERS[channel], buffer)
         self._committing = tile.memories.slot(self.name, "write", MemoryName.WIDE)
-        if isinstance(stop, RingStop):
-            stop.receiver = self
-        else:
-            stop.commits = Announcement(tile.arbiter, self._committing, tile.clock)
+        stop.receiver = self
 
     def execute(self, op: RingConsume) -> Work:
-        if isinstance(self._stop, RingStop):
-            self._stop.poke()  # a row that wanted to go past may wait for it now
+        self._stop.poke()  # a row that wanted to go past may wait for it now
         yield from self.watch(op.wait)
         nest, memories = op.write.nest, self.tile.memories
         rises = Counter(completions(nest, op.produce))
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.write.reference)
         kept = op.filter or ByteFilter(rows=len(addresses), first=0, keep=memories.row_bytes, gap=0)
-        if isinstance(self._stop, BurstStop) and op.filter is None:
-            yield from self._take(self._stop, addresses, held, rises)
-            return
         self._byte_filter = ByteFilterUnit(kept, len(addresses), memories.wide.samples, memories.row_bytes)
         received = count()
         for step in kept.steps(len(addresses), memories.row_bytes):
@@ -82,52 +70,21 @@ class RingConsumer(TileEngine[RingConsume]):
                 yield from self.await_flag(gate)
             self._address = None if row is None else int(addresses[row])
             moved_bytes = 0 if row is None else memories.row_bytes
-            if not step.takes:
+            if step.takes:
+                yield from self._receive(next(received))
+            else:
                 yield from self._await_commit()
                 self._commit()
-            elif isinstance(self._stop, BurstStop):
-                yield from self._pack(self._stop, moved_bytes)
-            elif (yield from self._receive(next(received))):
-                self.unit.add(BUSY, 0, moved_bytes)
-                self.raise_flag(0 if row is None else rises[row + 1])
-                continue
-            if not step.takes or isinstance(self._stop, RingStop):
-                yield self.tile.clock.timeout(self._stop.row_cycles if step.takes else 1)
-                self.unit.spend(BUSY, moved_bytes=moved_bytes)
+                yield self.tile.clock.timeout(1)
+            self.unit.spend(BUSY, moved_bytes=moved_bytes)
             self.raise_flag(0 if row is None else rises[row + 1])
-        if isinstance(self._stop, RingStop):
-            self._stop.poke()  # a row that waited for its end may go past now
+        self._stop.poke()  # a row that waited for its end may go past now
 
-    def _take(
-        self, stop: BurstStop, addresses: NDArray[np.int64], held: Mapping[int, list[Gate]], rises: Mapping[int, int]
-    ) -> Work:
-        """Take rows as far as no flag comes in between, and so on."""
-        for rows in stretches(len(addresses), held, rises):
-            for gate in held.get(rows.start, ()):
-                yield from self.await_flag(gate)
-            posted = stop.post(len(rows), commits=True)
-            taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "rows from the ring")
-            self.tile.memories.wide.write_words(addresses[rows.start : rows.stop], taken.rows)
-            self.unit.add_each(Reason.FIFO.kind, taken.cycles, self.tile.memories.row_bytes, stop.row_cycles)
-            self.raise_flag(rises.get(rows.stop, 0))
-
-    def _pack(self, stop: BurstStop, moved_bytes: int) -> Work:
-        """Take a row, and write the one that is complete then, if there is one."""
-        assert self._byte_filter is not None
-        posted = stop.post(1, self._address is not None)
-        taken: Taken = yield from self.unit.wait_on(posted, Reason.FIFO, "a row from the ring")
-        self._byte_filter.take(taken.rows[:, 0])
-        if self._address is not None:
-            self.tile.memories.wide.write_row(self._address, self._byte_filter.packed())
-        self.unit.add_each(Reason.FIFO.kind, taken.cycles, moved_bytes, stop.row_cycles)
-
-    def _receive(self, row: int) -> Generator[simpy.Event, Any, bool]:
-        """Let the stop hand over the next row; whether it takes no time."""
-        assert isinstance(self._stop, RingStop)
-        self._taken = self.tile.clock.event()
+    def _receive(self, row: int) -> Work:
+        """Let the stop hand over the next row, until the cycle after its last part."""
+        self._taken = Handover(self.tile.clock)
         self._stop.poke()
-        instant: bool = yield from self.unit.wait(self._taken, Reason.FIFO, lambda: f"row {row} from the ring")
-        return instant
+        yield from self.unit.wait_on(self._taken, Reason.FIFO, f"row {row} from the ring")
 
     def _await_commit(self) -> Work:
         """Wait for a cycle in which the other consumer of the tile, if there is one, commits no row."""
@@ -158,8 +115,9 @@ class RingConsumer(TileEngine[RingConsume]):
         self._byte_filter.take(packet.row)
         if self._address is not None:
             self._commit_with_last_part(packet.instant)
-        taken, self._taken = self._taken, None
-        taken.succeed(packet.instant)
+        self.unit.waited()
+        self._taken.begin(None, 0 if packet.instant else self._stop.row_cycles)
+        self._taken = None
 
     def _commit_with_last_part(self, instant: bool) -> None:
         """The first part of a row that is complete then has been taken in this cycle."""
@@ -177,13 +135,8 @@ class RingConsumer(TileEngine[RingConsume]):
         assert self._address is not None
         memories = self.tile.memories
         memories.wide.write_row(self._address, self._byte_filter.packed())
-        if instant:
-            return
-        if isinstance(self._stop, RingStop):
+        if not instant:
             self.tile.arbiter.access(self._committing)
-        else:
-            assert self._stop.commits is not None
-            self._stop.commits.tell(np.array([self.tile.clock.cycle]))
 
 
 class ByteFilterUnit:
@@ -200,8 +153,7 @@ class ByteFilterUnit:
         """The next row of the stream, (samples or 1, row bytes)."""
         if self._rows:
             picked = row if self._kept.whole else row[:, self._places()]
-            both = [self._loose, np.broadcast_to(picked, (len(self._loose), picked.shape[1]))]
-            self._loose = np.concatenate(both, axis=1) if self._loose.size else both[1]
+            self._loose = joined([self._loose, picked]) if self._loose.size else picked
         self._taken += 1
 
     def packed(self) -> Bytes:

@@ -6,23 +6,16 @@ from collections import Counter
 from collections.abc import Mapping
 from functools import partial
 
-import numpy as np
-from numpy.typing import NDArray
-
 from tilesim.sim.core.clock import Phase, Work
 from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Engine, Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import RingProduce
-from tilesim.tiled.isa.model.loops import Gate, completions
-from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round, stretches
-from tilesim.tiled.units.ring.announcement import Announcement
-from tilesim.tiled.units.ring.burst_stop import BurstStop
+from tilesim.tiled.isa.model.loops import completions
+from tilesim.tiled.units.engine import TileContext, TileEngine, gates_by_round
 from tilesim.tiled.units.ring.ring import Packet, RingStop
 from tilesim.tiled.units.ring.ring_monitor import SentTransfer
 
-FETCH_CYCLES = 1
-"""Cycles that it takes to read a row."""
 PASSING = "transfers that pass the tile's ring stop"
 
 
@@ -42,13 +35,12 @@ class RingProducer(TileEngine[RingProduce]):
         self,
         tile: TileContext,
         unit: Unit,
-        stops: Mapping[Channel, RingStop | BurstStop],
+        stops: Mapping[Channel, RingStop],
         buffer: Fifo[RingProduce] | None = None,
     ) -> None:
         super().__init__(tile, unit, Engine.RING_PRODUCER, buffer)
         self._stops = stops
         self._fetching = tile.memories.slot(self.name, "read", MemoryName.WIDE)
-        self._reads = Announcement(tile.arbiter, self._fetching, tile.clock)
         for channel, stop in stops.items():
             stop.on_tail = partial(tile.flags.raise_by, ORDINALS[channel])
 
@@ -62,9 +54,6 @@ class RingProducer(TileEngine[RingProduce]):
         held = gates_by_round(nest, op.wait)
         addresses = self.tile.ttu.addresses(nest, op.read.reference)
         stop = self._stops[op.channel]
-        if isinstance(stop, BurstStop):
-            yield from self._send(op, stop, addresses, held, rises)
-            return
         transfer = SentTransfer(op.label, 0, stop.node, op.to)
         for row in range(len(addresses)):
             for gate in held.get(row, ()):
@@ -75,23 +64,6 @@ class RingProducer(TileEngine[RingProduce]):
             packet = Packet(op.to, data, row == len(addresses) - 1, op.label, transfer, row, self.unit.instant)
             yield from stop.transmit(self.unit, packet)
             self.raise_flag(rises[row + 1])
-
-    def _send(
-        self,
-        op: RingProduce,
-        stop: BurstStop,
-        addresses: NDArray[np.int64],
-        held: Mapping[int, list[Gate]],
-        rises: Mapping[int, int],
-    ) -> Work:
-        """Send the rows as far as no flag comes in between, and so on."""
-        journey = stop.ring.send(stop.node, op.label, op.to, len(addresses), FETCH_CYCLES, self._reads)
-        for rows in stretches(len(addresses), held, rises):
-            for gate in held.get(rows.start, ()):
-                yield from self.await_flag(gate)
-            data = self.tile.memories.wide.words(addresses[rows.start : rows.stop], self.tile.memories.row_bytes)
-            yield from journey.transmit(self.unit, data)
-            self.raise_flag(rises.get(rows.stop, 0))
 
     def _claim_port(self) -> Work:
         """Take the wide port for one cycle, the first one that no ring commit has."""

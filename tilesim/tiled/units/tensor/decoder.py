@@ -63,11 +63,6 @@ class Decoded:
         accesses = {Action.NARROW_READ: reads, Action.WIDE_READ: wide_reads, write: writes}
         return accesses | activation_unit.operations(op, self.operands.results)
 
-    @property
-    def at_once(self) -> bool:
-        """Whether any number of consecutive groups are computed at once."""
-        return self.regular is not None and self.last is None
-
     def pieces(self, first: int, end: int) -> Iterator[tuple[int, int, Box | None]]:
         """The groups ``first`` to ``end`` in pieces, none of which reads what it writes itself: first, end, and, where
         groups can be computed at once, the box that they are.

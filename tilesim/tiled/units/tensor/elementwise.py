@@ -20,7 +20,7 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.operations import ARITHMETIC, ELEMENT_DTYPES, Array, saturated, scaled
-from tilesim.tiled.units.tensor.windows import Box, GroupGrid, Moved, OperandSpans, StridedView, apart
+from tilesim.tiled.units.tensor.windows import Box, GroupGrid, Moved, Range, StridedView, apart, exist
 
 BYTE = np.dtype(np.uint8)
 REDUCTIONS = (Operation.SUM, Operation.MAXIMUM, Operation.AVERAGE)
@@ -43,7 +43,6 @@ class Elementwise:
     order: tuple[int, ...]
     result_bytes: int
     moved: dict[str, Moved]
-    spans: OperandSpans
     scaler: Scaler | None
     places: dict[Box, Views] = field(default_factory=dict)
 
@@ -53,8 +52,8 @@ class Elementwise:
         if views is None:
             views = self.places[box] = self._place(box)
         inputs, output = views
-        x, *others = (window.view(memories.narrow.content) for window in inputs)
-        view = output.view(memories.narrow.content)
+        x, *others = (window.view(memories.narrow.bytes) for window in inputs)
+        view = output.view(memories.narrow.bytes)
         made_bytes = self.grid.lanes * self.op.output_type.bytes
         view[..., :made_bytes] = self._outputs(x, others, memories)
         view[..., made_bytes:] = 0  # a word that lanes don't fill
@@ -64,7 +63,7 @@ class Elementwise:
         op = self.op
         if op.operation is Operation.TABLE:
             base = self.moved["parameters"].base
-            return _looked_up(memories.wide.content[:, base : base + TABLE_BYTES], x)
+            return _looked_up(memories.wide.bytes[:, base : base + TABLE_BYTES], x)
         if self.scaler is not None:
             axes = tuple(range(1, 1 + len(self.grid.steps)))
             return self.scaler(np.add.reduce(x, axis=axes, dtype=np.float32)).view(np.uint8)
@@ -105,13 +104,12 @@ def elementwise(op: TensorOp, operands: Operands, memories: TileMemories) -> Ele
     grid = GroupGrid.of(groups, steps, operands.lane_bound, [])
     result_bytes = memories.result_bytes(op)
     width = _output_bytes(op, grid, result_bytes)
-    spans = _spans(op, grid, moved, width)
-    if not spans.exist(memories) or not apart(grid.row_bounds, moved["output"].groups, width):
+    if not exist(_spans(op, grid, moved, width), memories) or not apart(grid.row_bounds, moved["output"].groups, width):
         return None
     if "parameters" in moved and any(moved["parameters"].groups):
         return None
     order = tuple(sorted(range(len(groups)), key=lambda k: -abs(moved["output"].groups[k])))
-    return Elementwise(op, grid, order, result_bytes, moved, spans, _scaler(op, operands.steps))
+    return Elementwise(op, grid, order, result_bytes, moved, _scaler(op, operands.steps))
 
 
 def _is_regular(op: TensorOp) -> bool:
@@ -126,12 +124,12 @@ def _is_regular(op: TensorOp) -> bool:
     return op.parameters is None and (others if op.operation in COMBINATIONS else op.operation in UNARY and not others)
 
 
-def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], width: int) -> OperandSpans:
+def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], width: int) -> dict[str, Range]:
     """All bytes that are addressed."""
     read = grid.lanes * op.input_type.bytes
     sizes = {"input": read, "input_b": read, "parameters": TABLE_BYTES, "output": width}
     by_step = ("input", "input_b")
-    return OperandSpans.of({name: grid.span(operand, name in by_step, sizes[name]) for name, operand in moved.items()})
+    return {name: grid.span(operand, name in by_step, sizes[name]) for name, operand in moved.items()}
 
 
 def _scaler(op: TensorOp, steps: int) -> Scaler | None:

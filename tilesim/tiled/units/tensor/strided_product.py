@@ -39,11 +39,11 @@ from tilesim.tiled.units.tensor.windows import (
     Box,
     GroupGrid,
     Moved,
-    OperandSpans,
     Range,
     StridedView,
     apart,
     contiguous,
+    exist,
     extent,
 )
 
@@ -88,7 +88,6 @@ class StridedProduct:
     run: int
     memories: TileMemories
     moved: dict[str, Moved]
-    spans: OperandSpans
     entry: CacheEntry
     cache: WeightCache
     places: dict[Box, ProductViews] = field(default_factory=dict)
@@ -121,7 +120,7 @@ class StridedProduct:
         """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own, or sums may
         be too large for floats.
         """
-        columns = self.cache.lookup(self.entry, memories.wide.content, self._columns)
+        columns = self.cache.lookup(self.entry, memories.wide.bytes, self._columns)
         if columns is None:
             return False
         place = self.places.get(box)
@@ -130,11 +129,11 @@ class StridedProduct:
         if columns.bound > FLOAT64_EXACT:
             return False
         multiply = self._convolve if self.op.operation is Operation.CONVOLUTION else self._multiply_bytes
-        sums = multiply(place, columns, memories.narrow.content)
+        sums = multiply(place, columns, memories.narrow.bytes)
         in_bytes = place.sums_in is place.sums_out is None and not self.wide and self.op.output_type.bytes == 1
         scale = columns.scaler(self.op, place.columns) if in_bytes else None
         if scale is not None:
-            self._write(place, scale(sums), memories.narrow.content)
+            self._write(place, scale(sums), memories.narrow.bytes)
         else:
             self._finish(place, columns, sums, memories)
         return True
@@ -166,15 +165,15 @@ class StridedProduct:
         part, kind = slice(*place.columns), sums_type(self.op)
         whole = sums.astype(np.int64).astype(kind) + columns.correction[part].astype(kind)
         if place.sums_in is not None:
-            rows = np.moveaxis(place.sums_in.view(memories.wide.content), 1, -2)
+            rows = np.moveaxis(place.sums_in.view(memories.wide.bytes), 1, -2)
             whole += np.ascontiguousarray(from_registers(rows)).reshape(whole.shape)
         if place.sums_out is not None:
-            view = np.moveaxis(place.sums_out.view(memories.wide.content), 1, -2)
+            view = np.moveaxis(place.sums_out.view(memories.wide.bytes), 1, -2)
             view[...] = to_registers(whole.reshape(*view.shape[:-2], view.shape[-1])).view(INT32)
             return
         if columns.parameters is not None:
             whole = biased(self.op, whole, columns.parameters[:, part])
-        self._write(place, saturated(self.op, whole), memories.narrow.content)
+        self._write(place, saturated(self.op, whole), memories.narrow.bytes)
 
     def _write(self, place: ProductViews, data: NDArray[np.uint8], narrow: Bytes) -> None:
         assert place.output is not None
@@ -291,7 +290,7 @@ def strided_product(
     columns = grid.columns_within(op.nest.alternate)
     inputs = inputs_per_cycle if op.operation is Operation.CONVOLUTION else 1
     spans = _spans(op, grid, moved, inputs, memories)
-    if columns is None or not spans.exist(memories) or not _is_regular(op, grid, moved, columns, memories):
+    if columns is None or not exist(spans, memories) or not _is_regular(op, grid, moved, columns, memories):
         return None
     ranges = _ranges(op, grid, moved, inputs, memories)
     run = _run(op, grid, moved["input"], columns)
@@ -300,7 +299,7 @@ def strided_product(
         op.input_type, op.weight_type, op.output_type, op.input_zero_point, op.weight_zero_point, op.output_zero_point,
         op.clamp,
     )  # fmt: skip
-    return StridedProduct(op, grid, columns, inputs, run, memories, moved, spans, cache.entry(key, ranges), cache)
+    return StridedProduct(op, grid, columns, inputs, run, memories, moved, cache.entry(key, ranges), cache)
 
 
 def _run(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int) -> int:
@@ -359,7 +358,9 @@ def _input_is_regular(op: TensorOp, grid: GroupGrid, moved: Moved, columns: int)
     return contiguous(grid.column_bounds, blocks, grid.lanes * size) and not _is_sparse(grid, moved, size)
 
 
-def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories) -> OperandSpans:
+def _spans(
+    op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, memories: TileMemories
+) -> dict[str, Range]:
     """All bytes that are addressed."""
     lanes, unit, sums = grid.lanes, memories.result_bytes(op), _sums_bytes(op, grid, memories)
     words = -(-lanes * op.output_type.bytes // unit)
@@ -369,7 +370,7 @@ def _spans(op: TensorOp, grid: GroupGrid, moved: dict[str, Moved], inputs: int, 
         "sums_in": sums, "sums_out": sums, "output": (words - 1) * (_word_stride_bytes(op) or unit) + unit,
     }  # fmt: skip
     by_step = ("input", "weights")
-    return OperandSpans.of({name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()})
+    return {name: grid.span(operand, name in by_step, widths[name]) for name, operand in moved.items()}
 
 
 def _is_sparse(grid: GroupGrid, moved: Moved, element_bytes: int) -> bool:

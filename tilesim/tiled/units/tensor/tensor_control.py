@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 import numpy as np
 
@@ -12,7 +13,6 @@ from tilesim.sim.core.action import Actions
 from tilesim.sim.core.clock import Work
 from tilesim.sim.core.port import NEVER
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Words
-from tilesim.sim.late import Late
 from tilesim.sim.pipe.course import Activity, Charge, PipeForm
 from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.fields import Engine
@@ -20,7 +20,7 @@ from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.units.engine import TileContext, TileEngine
-from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
+from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.results import Results
 
 
@@ -39,9 +39,6 @@ class LayerShare:
     end: int = 0
     spent: Counter[str] = field(default_factory=Counter)
     waits: list[tuple[str, range]] = field(default_factory=list)
-
-    def add(self, kind: str, cycles: int, moved_bytes: int = 0) -> None:  # noqa: ARG002
-        self.spent[kind] += cycles
 
     def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
         for kind, total in zip(kinds, np.bincount(which, cycles, len(kinds)).tolist(), strict=True):
@@ -104,21 +101,18 @@ class TensorControl(TileEngine[TensorOp]):
         memories = self.tile.memories
         decoded = self.decoder.tensorop(op, memories)
         self.flag = raised_flag(op)
-        late = self._late(decoded)
         form = PipeForm(
             self.tile.ttu.tile.output_fifo_groups,
             issue=[self._ports[name] for name in ("input", "weights") if getattr(op, name) is not None],
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
-            every_span=self.unit.recording or self.mac_unit.recording,
         )
-        pipe = self.pipe(decoded.costs, form, late.add if decoded.at_once else late.do)
+        pipe = self.pipe(decoded.costs, form, partial(self.results.compute, decoded))
         operands = decoded.operands
         nest = operands.group_nest
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = list(range(1, operands.count + 1)) if every_group else completions(nest, op.produce)
         yield from self.run_pipe(pipe, gates(nest, op.wait), produce)
-        late.settle()
         self._share.end = self.tile.clock.cycle
 
     def actions(self, op: TensorOp) -> Actions:
@@ -137,12 +131,6 @@ class TensorControl(TileEngine[TensorOp]):
     def hear(self, waker: Waker | None) -> None:
         super().hear(waker)
         self.mac_unit.woken_by(waker)
-
-    def _late(self, decoded: Decoded) -> Late:
-        """The groups that are written, to be computed as soon as somebody looks."""
-        memories, regular = self.tile.memories, decoded.regular
-        reads, writes = ([], []) if regular is None else (regular.spans.reads(memories), regular.spans.writes(memories))
-        return Late(reads, writes, lambda first, end: self.results.compute(decoded, first, end))
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason

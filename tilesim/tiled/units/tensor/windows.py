@@ -15,7 +15,6 @@ from typing import Any, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.sim.core.memory import Memory
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Reference
 from tilesim.tiled.units.memories import TileMemories
 
@@ -196,34 +195,7 @@ class GroupGrid:
         return moved.base + low + first, moved.base + end + last
 
 
-@dataclass(frozen=True)
-class OperandSpans:
-    """The bytes that a tensorop reads and writes in either memory."""
-
-    narrow_reads: tuple[Range, ...]
-    narrow_writes: tuple[Range, ...]
-    wide_reads: tuple[Range, ...]
-    wide_writes: tuple[Range, ...]
-
-    @classmethod
-    def of(cls, spans: Mapping[str, Range]) -> OperandSpans:
-        """``spans`` by operand."""
-        names = (("input", "input_b"), ("output",), ("weights", "parameters", "sums_in"), ("sums_out",))
-        return cls(*(tuple([spans[name] for name in operands if name in spans]) for operands in names))
-
-    def exist(self, memories: TileMemories) -> bool:
-        """Whether the memories have them all."""
-        spans = [*self.reads(memories), *self.writes(memories)]
-        return all(first >= 0 and end <= memory.size_bytes for memory, first, end in spans)
-
-    def reads(self, memories: TileMemories) -> list[tuple[Memory, int, int]]:
-        """What is read of a tile's memories."""
-        return [(memories.narrow, *span) for span in self.narrow_reads] + [
-            (memories.wide, *span) for span in self.wide_reads
-        ]
-
-    def writes(self, memories: TileMemories) -> list[tuple[Memory, int, int]]:
-        """What is written of a tile's memories."""
-        return [(memories.narrow, *span) for span in self.narrow_writes] + [
-            (memories.wide, *span) for span in self.wide_writes
-        ]
+def exist(spans: Mapping[str, Range], memories: TileMemories) -> bool:
+    """Whether the memories have all bytes in ``spans``, by operand."""
+    sizes = dict.fromkeys(("input", "input_b", "output"), memories.narrow.size_bytes)
+    return all(first >= 0 and end <= sizes.get(name, memories.wide.size_bytes) for name, (first, end) in spans.items())

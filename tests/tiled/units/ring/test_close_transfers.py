@@ -1,9 +1,7 @@
-"""Trains of packets do what packets do: the same cycles, accounts and traces, or they say that they can't tell."""
+"""Transfers that follow each other closely, whoever begins when: every unit spends the cycles of the second model."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -13,48 +11,35 @@ from hypothesis import strategies as st
 
 from tests.tiled.programs import program
 from tilesim import simulate
-from tilesim.errors import CollisionError, HangError
+from tilesim.errors import HangError
+from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.instructions import Classify
-from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run import simulate as simulation
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.classifier import classified
 
-TAKEN, GIVEN_UP = [True], [True, False]
-"""The chips that a run makes: with bursts, or not."""
 
-
-@contextmanager
-def chips(only_packets: bool = False) -> Iterator[list[bool]]:
-    """Lists of each chip that is made whether it has the ring in bursts."""
-    made: list[bool] = []
-
-    def chip(*args: Any, bursts: bool, **keys: Any) -> Chip:
-        made.append(bursts and not only_packets)
-        return Chip(*args, bursts=made[-1], **keys)
-
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(simulation, "Chip", chip)
-        yield made
-
-
-def outcome(subject: Program, held: dict[str, int]) -> tuple[object, ...]:
-    """Everything that a run says."""
-    try:
-        run = simulate(subject, [], trace=True, rules="observe", holds=held)
-    except (HangError, CollisionError) as error:
-        return (str(error),)
-    return run.cycles, run.statistics
-
-
-def ways(lines: str, held: dict[str, int] | None = None, **keys: object) -> list[bool]:
-    """The chips that were made for a run that says the same with packets."""
+def agrees(lines: str, held: dict[str, int] | None = None, **keys: object) -> None:
+    """Both models say the same of a program of which some instructions are held."""
     subject = program(lines, **keys)
-    with chips() as made:
-        found = outcome(subject, held or {})
-    with chips(only_packets=True):
-        assert outcome(subject, held or {}) == found
-    return made
+    other = stepped.simulate(
+        subject, [], observes=True, holds={(label, None): cycle for label, cycle in (held or {}).items()}
+    )
+    try:
+        run = simulate(subject, [], rules="observe", holds=held or {}, engine="simpy")
+    except HangError:
+        assert other.hung
+        return
+    assert not other.hung
+    assert run.cycles == other.cycles
+    for each in (*run.statistics["units"], *run.statistics["links"]):
+        theirs = {kind: cycles for kind, cycles in other.units[each["track"]].items() if cycles and kind != "idle"}
+        assert spent(each) == theirs, each["track"]
+
+
+def spent(unit: dict[str, Any]) -> dict[str, int]:
+    """A unit's cycles by kind, but for idle ones."""
+    stalls = {f"stall:{reason}": cycles for reason, cycles in unit["stall_cycles"].items()}
+    return {kind: cycles for kind, cycles in {"busy": unit["busy_cycles"], **stalls}.items() if cycles}
 
 
 RELAY = """
@@ -65,12 +50,12 @@ other: ring_produce tiles=2 read=[r:{0} @0x0+r*16] to=4
 """
 
 
+@pytest.mark.parametrize("width", [16, 4])
 @pytest.mark.parametrize("rows", [1, 2, 3])
-def test_a_row_may_leave_in_the_cycle_in_which_another_ends(rows: int) -> None:
-    """And one that would be read while another is committed waits for the port, which only packets can tell."""
-    made = [ways(RELAY.format(rows), {"one": 20, "other": start}, grid__rows=3) for start in range(10, 34)]
-    assert made.count(TAKEN) >= 8
-    assert GIVEN_UP in made
+def test_a_row_may_leave_in_the_cycle_in_which_another_ends(rows: int, width: int) -> None:
+    """And one that would be read while another is committed waits for the port."""
+    for start in range(10, 34):
+        agrees(RELAY.format(rows), {"one": 20, "other": start}, grid__rows=3, ring__width_bytes=width)
 
 
 def test_a_row_that_can_not_leave_is_fetched_all_the_same() -> None:
@@ -82,19 +67,19 @@ copy: wide_to_narrow tiles=1 read=[r:4 @0x200+r*16] write=[w:16 @0x100+w*4]
 take: ring_consume tiles=2 write=[r:4 @0x100+r*16]
 """
     for start in range(18, 28):
-        assert ways(lines, {"copy": start, "take": 80}) == TAKEN
+        agrees(lines, {"copy": start, "take": 80})
 
 
-def test_a_byte_filters_extra_commit_keeps_a_row_from_being_read() -> None:
+@pytest.mark.parametrize("ports", [1, 2])
+@pytest.mark.parametrize("on", [0, 40])
+def test_a_byte_filters_extra_commit_keeps_a_row_from_being_read(on: int, ports: int) -> None:
     lines = """
 first: ring_consume tiles=2 write=[r:2 @0x100+r*16] filter=[rows:2 first:3 keep:15 gap:1]
 send: infeed source=data rows=2 to=2
 second: ring_consume tiles=1 write=[r:1 @0x0]
 on: ring_produce tiles=2 read=[r:1 @0x0] to=1 wait=ring_producer_a>=1
 """
-    assert ways(lines, ring__byte_filter=True) == GIVEN_UP
-    assert ways(lines, ring__byte_filter=True, wide_memory__ports=2) == TAKEN
-    assert ways(lines, {"on": 40}, ring__byte_filter=True) == TAKEN
+    agrees(lines, {"on": on}, ring__byte_filter=True, wide_memory__ports=ports)
 
 
 MULTICAST = """
@@ -110,7 +95,7 @@ all: infeed source=data rows=3 to=3
 def test_a_link_stalls_for_want_of_a_credit_alone(first: int, both: int) -> None:
     """Tile 1 is full until ``first`` is posted; tile 0 takes none of the rows for both until ``both`` is."""
     keys = {"data_memory__bytes_per_cycle": 16}
-    assert ways(MULTICAST, {"first": first, "both": both}, **keys) == TAKEN
+    agrees(MULTICAST, {"first": first, "both": both}, **keys)
     run = simulate(program(MULTICAST, **keys), [], holds={"first": first, "both": both})
     [link] = [each for each in run.statistics["links"] if each["track"] == "chip.ring.link1"]
     assert link["stall_cycles"].get("credit", 0) == max(first + 1 - both, 0)
@@ -138,7 +123,7 @@ def rings(draw: st.DrawFn) -> tuple[str, dict[str, int]]:
 @given(rings(), st.integers(1, 3), st.sampled_from([2, 16]))
 def test_whatever_begins_when(ring: tuple[str, dict[str, int]], hop: int, rate: int) -> None:
     lines, held = ring
-    ways(lines, held, grid__rows=4, ring__hop_cycles=hop, data_memory__bytes_per_cycle=rate)
+    agrees(lines, held, grid__rows=4, ring__hop_cycles=hop, data_memory__bytes_per_cycle=rate)
 
 
 MIXED = """
@@ -150,7 +135,6 @@ activations: infeed source=host rows=1 to={to}
 SOFTMAX = "rows=2 elements=32 function=softmax scaling=1056964608,998244352,-128,-128,127"
 
 
-@pytest.mark.parametrize("bursts", [True, False])
 @pytest.mark.parametrize(
     ("receive", "to", "more"),
     [
@@ -160,10 +144,10 @@ SOFTMAX = "rows=2 elements=32 function=softmax scaling=1056964608,998244352,-128
         ("", 8, "take: ring_consume tiles=1 write=[r:2 @0x100+r*16]\non: infeed source=ring rows=2 to=1"),
     ],
 )
-def test_rows_that_are_all_samples_may_mix_with_others(bursts: bool, receive: str, to: int, more: str) -> None:
+def test_rows_that_are_all_samples_may_mix_with_others(receive: str, to: int, more: str) -> None:
     """Those of data memory are there once, those of the host once a sample."""
     subject = program(MIXED.format(receive=receive, to=to, more=more))
-    chip = Chip(subject.topology, 2, None, lambda _tile, _label: None, bursts=bursts)
+    chip = Chip(subject.topology, 2, None, lambda _tile, _label: None)
     chip.data_memory.bytes[:] = 5
     host = np.arange(32, dtype=np.uint8).reshape(2, 16)
     chip.run(subject.run, [host])
