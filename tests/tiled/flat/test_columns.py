@@ -2,7 +2,9 @@
 
 import re
 
-from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, SENDINGS, header_text
+import numpy as np
+
+from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, NOTES, SENDINGS, header_text
 from tilesim.tiled.isa.model.fields import Engine, Flag
 
 
@@ -11,7 +13,7 @@ def defined() -> dict[str, str]:
 
 
 def test_the_header_has_every_column_in_order() -> None:
-    structs = dict(re.findall(r"typedef struct { int64_t (.+); } (\w+);", header_text()))
+    structs = dict(re.findall(r"typedef struct { int64_t ([^;]+); } (\w+);", header_text()))
     assert {tuple(fields.split(", ")) for fields in structs} == {COLUMNS, CHIP, SENDINGS}
 
 
@@ -21,3 +23,12 @@ def test_the_header_numbers_kinds_engines_and_flags() -> None:
     assert [constants[engine.upper()] for engine in Engine] == [str(k) for k in range(len(Engine))]
     assert constants["FLAG_ORDINAL"] == str([*Flag].index(Flag.RING_PRODUCER_A))
     assert constants["FLAGS"] == str(len(Flag))
+
+
+def test_notes_lie_in_memory_as_in_c() -> None:
+    assert "typedef struct { int64_t cycle; int32_t account; int32_t op; int32_t cause; int32_t spare; } Note;" in (
+        header_text()
+    )
+    packed, aligned = (np.dtype([*NOTES.items()], align=align) for align in (False, True))
+    assert packed.itemsize == aligned.itemsize == 24
+    assert [packed.fields[name][1] for name in NOTES] == [aligned.fields[name][1] for name in NOTES]

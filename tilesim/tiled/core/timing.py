@@ -9,12 +9,13 @@ from pathlib import Path
 import numpy as np
 
 from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.accounts import account_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
-    ACCOUNTS_A_TILE,
     CHIP,
     KINDS,
     LOG_COLUMNS,
+    NOTES,
     OUTCOMES,
     READOUTS,
     TRANSFER_COLUMNS,
@@ -22,7 +23,6 @@ from tilesim.tiled.flat.columns import (
 from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.flat.readout import SectionLog, Timing
 from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
-from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
@@ -30,8 +30,9 @@ LATEST = 1 << 40
 """The last cycle to which a run may come."""
 
 
-def timed(program: Program, path: Path | None = None, tables: Tables | None = None) -> Timing:
-    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own.
+def timed(program: Program, path: Path | None = None, tables: Tables | None = None, traces: bool = False) -> Timing:
+    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own;
+    ``traces``: with the notes for a trace.
 
     Raises:
         NoCompiler: there is no core.
@@ -40,7 +41,7 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
     assert len(tables.ops) == len(program.load) + len(program.run)
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
-    state = core.core_new(*(array.ctypes.data for array in arrays))
+    state = core.core_new(*(array.ctypes.data for array in arrays), traces)
     try:
         return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
     finally:
@@ -81,7 +82,9 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
 
 def _log(core: ctypes.CDLL, state: int) -> SectionLog:
     events, deliveries = (_read(core, state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
-    return SectionLog(events, deliveries)
+    return SectionLog(
+        events, deliveries, *(_read(core, state, what).view([*NOTES.items()]) for what in ("notes", "wakes"))
+    )
 
 
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
@@ -93,27 +96,11 @@ def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
     """By track, as far as they are not 0."""
     found = {}
-    for track, row in zip(_tracks(topology), cycles.tolist(), strict=True):
+    for track, row in zip(account_tracks(topology), cycles.tolist(), strict=True):
         named = {k if k in ("idle", "busy") else f"stall:{k}": n for k, n in zip(KINDS, row, strict=True) if n}
         if track:
             found[track] = named
     return found
-
-
-def _tracks(topology: Topology) -> list[str]:
-    """The tracks in the order of the core's accounts; empty where the chip has no such unit."""
-    tracks = []
-    for tile in range(topology.tiles):
-        there = [side for side in Side if neighbour(topology.grid, tile, side) is not None]
-        absent = {f"mesh_out_{side}" for side in Side if side not in there} | {Engine.RING_CONSUMER_B}
-        tracks += ["" if engine in absent else f"chip.tile{tile}.{engine}" for engine in Engine]
-        tracks += [f"chip.tile{tile}.mac_array"]
-        tracks += [f"chip.mesh.tile{tile}.{side}" if side in there else "" for side in Side]
-    assert len(tracks) == topology.tiles * ACCOUNTS_A_TILE
-    tracks += [f"chip.ring.link{node}" for node in range(topology.ring_links)]
-    tracks += [f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops)]
-    names = ("host.infeed", "host.outfeed", "infeed", "outfeed", "classifier", "controller")
-    return [*tracks, *(f"chip.{name}" for name in names)]
 
 
 @lru_cache(maxsize=4)
@@ -128,7 +115,7 @@ def loaded(path: Path) -> ctypes.CDLL:
     except OSError as error:
         raise NoCompiler(f"the core can't be loaded: {error}") from None
     number, place = ctypes.c_int64, ctypes.c_void_p
-    core.core_new.argtypes, core.core_new.restype = [place] * 4, place
+    core.core_new.argtypes, core.core_new.restype = [*[place] * 4, number], place
     core.core_run.restype = number
     core.core_run.argtypes = [place, number, number, place, number, number, number, place]
     core.core_read.argtypes, core.core_read.restype = [place, number, place], number

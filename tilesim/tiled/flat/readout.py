@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
+
+from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
@@ -13,11 +16,14 @@ from tilesim.tiled.flat.tables import Numbers
 class SectionLog:
     """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
     load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
-    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
+    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many;
+    ``notes`` and ``wakes``, if a trace is wanted, are :data:`~tilesim.tiled.flat.columns.NOTES`, of each unit in order.
     """
 
     events: Numbers
     deliveries: Numbers
+    notes: NDArray[Any]
+    wakes: NDArray[Any]
 
 
 @dataclass(frozen=True)

@@ -136,7 +136,7 @@ class TensorControl(TileEngine[TensorOp]):
 
     def hear(self, waker: Waker | None) -> None:
         super().hear(waker)
-        self.mac_unit.woken_by(waker)
+        self.mac_unit.woken_by(waker, Reason.FLAG)
 
     def _late(self, decoded: Decoded) -> Late:
         """The groups that are written, to be computed as soon as somebody looks."""
