@@ -47,19 +47,29 @@ class _Index:
         self.trace = trace
         self.places = {name: k for k, name in enumerate(trace.tracks)}
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
-        self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1)).tolist()
+        self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32)).tolist()
         self._busy: dict[int, Words] = {}
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
-        some = np.flatnonzero(self.is_busy) if busy else np.arange(len(self.is_busy))
-        if not len(some):
-            return np.full(len(tracks), -1)
-        start = self.trace.start_cycle
-        least, width = int(start.min()), int(start.max() - start.min()) + 2
-        keys = self.trace.track[some].astype(np.int64) * width + (start[some] - least)
-        at = np.searchsorted(keys, tracks * width + np.clip(cycles - least, 0, width - 1)) - 1
-        return np.where((at >= 0) & (self.trace.track[some[at]] == tracks), some[at], -1)
+        found = np.full(len(tracks), -1)
+        order = np.argsort(tracks, kind="stable")
+        for some in np.split(order, np.flatnonzero(np.diff(tracks[order])) + 1) if len(order) else ():
+            track = int(tracks[some[0]])
+            first, end = self._bounds[track], self._bounds[track + 1]
+            if busy:
+                found[some] = self.busy_before(track, cycles[some])
+            else:
+                at = np.searchsorted(self.trace.start_cycle[first:end], cycles[some]) - 1
+                found[some] = np.where(at >= 0, first + at, -1)
+        return found
+
+    def with_what(self, span: int, what: int) -> int:
+        """That busy span, or the last one of its track before it with an instruction, or -1."""
+        spans = self._busy[int(self.trace.track[span])]
+        here = spans[: np.searchsorted(spans, span, "right")]
+        [found] = np.nonzero(self.trace.what[here] == what)
+        return int(here[found[-1]]) if len(found) else -1
 
     def stalls(self, track: int, kind: int) -> Words:
         first, end = self._bounds[track], self._bounds[track + 1]
@@ -77,7 +87,7 @@ class _Index:
 
 def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> Numbers:
     """For each span of ``trace`` the one that let it end, or -1."""
-    wakers: Words = np.full(len(trace.track), -1, np.int64)
+    wakers: Numbers = np.full(len(trace.track), -1, np.int32)
     index = _Index(trace)
     for (track, kind), source in wakeup_sources.items():
         if track in index.places and kind in trace.kinds:
@@ -85,7 +95,7 @@ def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -
             if len(stalls):
                 wakers[stalls] = _latest(index, stalls, source)
     _hear(index, wakers, wakeups)
-    return wakers.astype(np.int32)
+    return wakers
 
 
 def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
@@ -106,7 +116,7 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     return best
 
 
-def _hear(index: _Index, wakers: Words, wakeups: Wakeups) -> None:
+def _hear(index: _Index, wakers: Numbers, wakeups: Wakeups) -> None:
     """Note who woke whom, where a stall ended then."""
     trace = index.trace
     places = _places(wakeups.tracks, trace.tracks)
@@ -130,15 +140,9 @@ def _places(names: Sequence[str], among: Sequence[str]) -> Words:
 
 def _with(index: _Index, tracks: Words, whats: Words, cycles: Words) -> Words:
     """The last busy span of each of some tracks with an instruction that begins before a cycle, or -1."""
-    trace, found = index.trace, index.before(tracks, cycles, busy=True)
-    [others] = np.nonzero((found >= 0) & (trace.what[found] != whats))
-    busy = np.flatnonzero(index.is_busy)
-    if not len(others):
-        return found
-    group = (trace.track[busy].astype(np.int64) * len(trace.whats) + trace.what[busy]) * len(trace.track) + busy
-    order = np.argsort(group)
-    wanted = tracks[others] * len(trace.whats) + whats[others]
-    at = np.searchsorted(group[order], wanted * len(trace.track) + found[others]) - 1
-    is_one = (at >= 0) & (whats[others] >= 0) & (group[order[at]] // len(trace.track) == wanted)
-    found[others] = np.where(is_one, busy[order[at]], -1)
+    found = index.before(tracks, cycles, busy=True)
+    [others] = np.nonzero((found >= 0) & (index.trace.what[found] != whats))
+    found[others] = [
+        index.with_what(*other) for other in zip(found[others].tolist(), whats[others].tolist(), strict=True)
+    ]
     return found

@@ -7,7 +7,7 @@ the host sends and gets, and of the rows that the outfeed takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +30,7 @@ from tilesim.tiled.isa.model.program import Program
 IDLE, BUSY, CREDIT, WORK = (KINDS.index(kind) for kind in ("idle", "busy", "credit", "work"))
 FLAGS = len(KINDS)
 """From this cause on they are flags."""
+Column: TypeAlias = NDArray[Any]
 
 
 class Works(NamedTuple):
@@ -38,7 +39,7 @@ class Works(NamedTuple):
     """
 
     whats: Sequence[str]
-    what: Numbers
+    what: Column
     bytes: Numbers
 
 
@@ -49,12 +50,12 @@ class Noted(NamedTuple):
 
     tracks: Sequence[str]
     works: Works
-    track: Numbers
-    start: Numbers
-    end: Numbers
-    work: Numbers
-    cause: Numbers
-    wakes: NDArray[Any]
+    track: Column
+    start: Column
+    end: Column
+    work: Column
+    cause: Column
+    wakes: Column
 
 
 def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
@@ -74,32 +75,39 @@ def noted(program: Program, timing: Timing) -> Noted:
     tracks = sorted(filter(None, accounts))
     works, first = _works(program)
     logs = [timing.load.notes, timing.run.notes]
-    notes = _Notes(*(np.concatenate([log[name] for log in logs]) for name in ("account", "cycle", "op", "cause")))
+    notes = _columns([*logs, _rests(accounts, logs[-1], timing.start, len(program.load) + len(program.run))])
     _number(notes, accounts, first, len(logs[0]))
-    rests = _rests(notes, accounts, timing.start, len(program.load) + len(program.run))
     places = {track: k for k, track in enumerate(tracks)}
     place = np.array([places.get(track, len(tracks)) for track in accounts], np.min_scalar_type(len(tracks)))
-    notes = _Notes(*map(np.append, notes, rests))
     spans = _by_track(notes, place, timing.start + timing.cycles)
-    track, start, end, work, cause = spans
-    _name_waits(
-        track,
-        start,
-        end,
-        work,
-        np.array([name.startswith("chip.ring.link") for name in tracks])[track] & (cause == CREDIT),
-    )
-    wakes = np.concatenate([timing.load.wakes, timing.run.wakes])
-    return Noted(tracks, works, track, start, end, work, cause, wakes)
+    _name_waits(spans, [name.startswith("chip.ring.link") for name in tracks])
+    return Noted(tracks, works, *spans, np.concatenate([timing.load.wakes, timing.run.wakes]))
 
 
 class _Notes(NamedTuple):
-    """Columns of what is noted."""
+    """Columns of what is noted, as narrow as can be: there may be millions."""
 
-    account: Numbers
-    start: Numbers
-    work: Numbers
-    cause: Numbers
+    account: Column
+    start: Column
+    work: Column
+    cause: Column
+
+
+class _Stays(NamedTuple):
+    """Columns of what notes say until the next one."""
+
+    track: Column
+    start: Column
+    end: Column
+    work: Column
+    cause: Column
+
+
+def _columns(logs: Sequence[Column]) -> _Notes:
+    account, start, work = (np.concatenate([log[name] for log in logs]) for name in ("account", "cycle", "op"))
+    return _Notes(
+        account, start, work, np.concatenate([log["cause"] for log in logs], dtype=np.uint8, casting="unsafe")
+    )
 
 
 _NUMBERED = ("host.infeed", "host.outfeed", "outfeed")
@@ -123,7 +131,7 @@ def _works(program: Program) -> tuple[Works, list[list[int]]]:
     whats = sorted({label for label, _ in rows})
     places = {label: k for k, label in enumerate(whats)}
     what, size = np.array([(places[label], size) for label, size in rows], np.int64).T
-    return Works(whats, what, size), first
+    return Works(whats, what.astype(np.int32), size), first
 
 
 def _of_outfeed(section: Sequence[Instruction], row_bytes: int) -> Iterator[tuple[str, int]]:
@@ -146,34 +154,41 @@ def _number(notes: _Notes, accounts: Sequence[str], first: Sequence[Sequence[int
         notes.work[of_unit] += np.where(of_unit < loads, of_load[k], of_run[k])
 
 
-def _rests(notes: _Notes, accounts: Sequence[str], start: int, nothing: int) -> _Notes:
-    """Each tensor control, with its MAC array, has no more work at last."""
+def _rests(accounts: Sequence[str], notes: Column, start: int, nothing: int) -> Column:
+    """Each tensor control, with its MAC array, has no more work behind its last note of the run."""
     last = np.full(len(accounts), start)
-    last[notes.account] = np.maximum(notes.start, start)
-    resting = np.array([k for k, track in enumerate(accounts) if track.endswith((".tensor", ".mac_array"))])
-    rests = (resting, last[resting], np.full(len(resting), nothing), np.full(len(resting), WORK))
-    return _Notes(*(column.astype(own.dtype) for column, own in zip(rests, notes, strict=True)))
+    last[notes["account"]] = notes["cycle"]
+    resting = [k for k, track in enumerate(accounts) if track.endswith((".tensor", ".mac_array"))]
+    rests = np.zeros(len(resting), notes.dtype)
+    rests["account"], rests["cycle"], rests["op"], rests["cause"] = resting, last[resting], nothing, WORK
+    return rests
 
 
-def _by_track(notes: _Notes, place: NDArray[Any], end: int) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
-    """Tracks, beginnings, ends, works and causes of spans, from what units have noted until the ``end``."""
+def _by_track(notes: _Notes, place: Column, end: int) -> _Stays:
+    """What lasts any time and is no idleness, up to the ``end``; accounts have their ``place`` among tracks."""
     track = place[notes.account]
     order = np.argsort(track, kind="stable")
     track, start, cause = track[order], notes.start[order], notes.cause[order]
-    ends = np.append(start[1:], end)
-    ends[np.flatnonzero(track[1:] != track[:-1])] = end
-    some = np.flatnonzero((cause != IDLE) & (start < ends))
-    return track[some].astype(np.int64), start[some], ends[some], notes.work[order[some]], cause[some]
+    lasts = cause != IDLE
+    lasts[:-1] &= (start[1:] > start[:-1]) | (track[1:] != track[:-1])
+    some = np.flatnonzero(lasts)
+    track, ends = track[some], np.take(start, some + 1, mode="clip")
+    ends[np.flatnonzero(cause[some] == WORK)] = end
+    stays = _Stays(track, start[some], ends, notes.work[order[some]], cause[some])
+    void = np.flatnonzero(stays.start == stays.end)  # at the end of the run
+    return _Stays(*(np.delete(column, void) for column in stays)) if len(void) else stays
 
 
-def _name_waits(track: Numbers, start: Numbers, end: Numbers, work: Numbers, waits: NDArray[np.bool_]) -> None:
+def _name_waits(stays: _Stays, is_link: Sequence[bool]) -> None:
     """A link that lacks a credit does so for the packet that then gets it."""
-    found = np.flatnonzero(waits[:-1])
+    track, start, end, work, cause = stays
+    found = np.flatnonzero(cause[:-1] == CREDIT)
+    found = found[np.array(is_link)[track[found]]]
     found = found[(track[found + 1] == track[found]) & (start[found + 1] == end[found])]
     work[found] = work[found + 1]
 
 
-def kinds() -> tuple[list[str], Numbers]:
+def kinds() -> tuple[list[str], Column]:
     """The kinds of spans by name, and for each cause the place of its kind."""
     names = [kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS]
-    return names, np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.int64)
+    return names, np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.uint8)

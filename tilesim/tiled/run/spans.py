@@ -43,16 +43,15 @@ def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trac
 
 def _recorded(program: Program, noted: Noted, recording: Recording, start: int) -> tuple[Numbers, Spans]:
     """Tracks and spans within the window, on the tracks that are wanted; kinds and whats as they are noted."""
-    track, first, end, cause, work = noted.track, noted.start, noted.end, noted.cause, noted.work
+    first, end, wanted = noted.start, noted.end, np.array([*map(recording.wants, noted.tracks)])
     if recording.window is not None:
-        window = range(recording.window.start + start, recording.window.stop + start)
-        first, end = np.clip(first, max(window.start, start), None), np.clip(end, None, window.stop)
-    moved = _Mover(program, noted).moved(first, end)
-    some = np.flatnonzero((first < end) & np.array([*map(recording.wants, noted.tracks)])[track])
-    if len(some) < len(first):
-        columns = (track, first, end, cause, work, moved)
-        track, first, end, cause, work, moved = (column[some] for column in columns)
-    return track, Spans(first, end - first, cause, work, moved)
+        window = range(max(recording.window.start, 0) + start, recording.window.stop + start)
+        first, end = np.clip(first, window.start, None), np.clip(end, None, window.stop)
+    spans = Spans(first, end - first, noted.cause, noted.work, _Mover(program, noted).moved(first, end))
+    if recording.window is None and wanted.all():
+        return noted.track, spans
+    some = np.flatnonzero((spans.cycles > 0) & wanted[noted.track])
+    return noted.track[some], Spans(*(column[some] for column in spans))
 
 
 class _Mover:
@@ -66,27 +65,26 @@ class _Mover:
         self._program, self._noted = program, noted
         self._row_cycles = chip.ring_row_cycles
         self._row_rate = chip.wide_memory.row_bytes // chip.ring_row_cycles
-        beat_bytes = chip.narrow_memory.word_bytes // chip.mesh_beats
-        self._rates = np.array([self._rate(track, beat_bytes) for track in noted.tracks], np.int64)
+        self._beat_bytes = chip.narrow_memory.word_bytes // chip.mesh_beats
+        self._rates = np.array([*map(self._rate, noted.tracks)], np.int64)
 
-    def _rate(self, track: str, beat_bytes: int) -> int:
+    def _rate(self, track: str) -> int:
         """Bytes in each cycle in which a unit is busy."""
         if track.startswith("chip.mesh."):
-            return beat_bytes
+            return self._beat_bytes
         return self._row_rate if track.startswith("chip.ring.") or track.endswith(".ring_consumer") else 0
 
     def moved(self, first: Numbers, end: Numbers) -> Numbers:
         """The bytes of those cycles of each span that lie between ``first`` and ``end``."""
         busy = self._noted.cause == BUSY
-        moved = np.where(busy, self._rates[self._noted.track] * (end - first), 0)
-        whole = busy & self._on(lambda track: track.startswith(("chip.instruction_bus.", "chip.host.")))
-        whole |= busy & self._on(lambda track: track in ("chip.controller", "chip.outfeed"))
-        some = np.flatnonzero(whole)
+        moved = np.zeros(len(busy), np.int64)
+        some = np.flatnonzero(busy & self._on(lambda track: bool(self._rate(track))))
+        moved[some] = self._rates[self._noted.track[some]] * (end[some] - first[some])
+        some = np.flatnonzero(busy & self._on(_is_whole))
         lengths = self._noted.end[some] - self._noted.start[some]
         moved[some] = self._noted.works.bytes[self._noted.work[some]] * (end[some] - first[some]) // lengths
         some = np.flatnonzero(busy & self._on(_is_master))
-        if len(some):
-            moved[some] = self._of_masters(some, end[some]) - self._of_masters(some, first[some])
+        moved[some] = self._of_masters(some, end[some]) - self._of_masters(some, first[some])
         return moved
 
     def _on(self, of: Callable[[str], bool]) -> NDArray[np.bool_]:
@@ -98,7 +96,8 @@ class _Mover:
         start, work = self._noted.start[spans], self._noted.work[spans]
         before = np.cumsum(self._noted.end[spans] - start) - (self._noted.end[spans] - start)
         track = self._noted.track[spans]
-        begins = np.concatenate([[True], (work[1:] != work[:-1]) | (track[1:] != track[:-1])])
+        begins = np.ones(len(spans), np.bool_)
+        begins[1:] = (work[1:] != work[:-1]) | (track[1:] != track[:-1])
         before -= before[begins][np.cumsum(begins) - 1]
         lead, fetch = self._before_rows
         cycles = np.maximum(before + until - start - lead[work], 0)
@@ -120,6 +119,10 @@ class _Mover:
                 looks = op.elements * passes(op.function, op.scaling)
                 lead[k] = op.rows * self._row_cycles + looks * chip.classifier.cycles_per_element
         return lead, fetch
+
+
+def _is_whole(track: str) -> bool:
+    return track.startswith(("chip.instruction_bus.", "chip.host.")) or track in ("chip.controller", "chip.outfeed")
 
 
 def _is_master(track: str) -> bool:
