@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, NOTES, SENDINGS, header_text
+from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, SENDINGS, STAYS, header_text
 from tilesim.tiled.isa.model.fields import Engine, Flag
 
 
@@ -25,10 +25,8 @@ def test_the_header_numbers_kinds_engines_and_flags() -> None:
     assert constants["FLAGS"] == str(len(Flag))
 
 
-def test_notes_lie_in_memory_as_in_c() -> None:
-    assert "typedef struct { int64_t cycle; int32_t account; int32_t op; int32_t cause; int32_t spare; } Note;" in (
-        header_text()
-    )
-    packed, aligned = (np.dtype([*NOTES.items()], align=align) for align in (False, True))
+def test_stays_lie_in_memory_as_in_c() -> None:
+    assert "typedef struct { int64_t start; int64_t end; int32_t op; int32_t cause; } Stay;" in header_text()
+    packed, aligned = (np.dtype([*STAYS.items()], align=align) for align in (False, True))
     assert packed.itemsize == aligned.itemsize == 24
-    assert [packed.fields[name][1] for name in NOTES] == [aligned.fields[name][1] for name in NOTES]
+    assert [packed.fields[name][1] for name in STAYS] == [aligned.fields[name][1] for name in STAYS]

@@ -28,13 +28,11 @@ def found(program: Program) -> Noted:
     return noted(program, timed(program, traces=True))
 
 
-def test_without_a_trace_nothing_is_noted(program: Program) -> None:
-    timing = timed(program)
-    assert timing.run is not None
-    assert (len(timing.run.notes), len(timing.run.wakes)) == (0, 0)
+def test_without_a_trace_nothing_is_kept(program: Program) -> None:
+    assert timed(program).stays is None
 
 
-def test_notes_change_no_cycle(program: Program) -> None:
+def test_what_is_kept_changes_no_cycle(program: Program) -> None:
     plain, traced = timed(program), timed(program, traces=True)
     assert (plain.cycles, plain.load_cycles, plain.start, plain.units) == (
         traced.cycles,

@@ -1,7 +1,5 @@
 /* Accounts, queues, flags, logs. */
 
-static i32 kind_of(i32 cause) { return cause < CAUSE_FLAG ? cause : FLAG; }
-
 /* So many more numbers of a log. */
 static void *more(Log *log, i64 count) {
     if (log->count + count > log->capacity) {
@@ -12,23 +10,22 @@ static void *more(Log *log, i64 count) {
     return log->data + log->count - count;
 }
 
-static void log_note(const Core *core, Log *log, const Account *account, i64 cycle, i64 op, i32 cause) {
-    if (!core->traces) return;
-    Note *latest = more(log, sizeof(Note) / sizeof(i64));
-    *latest = (Note){cycle, (i32)(account - core->accounts), (i32)op, cause, 0};
+/* Count the cycles of what has gone on until then. */
+static void count(const Core *core, Account *account, i64 cycle) {
+    Stay stay = {account->since, cycle, (i32)account->op, account->cause};
+    if (stay.start >= cycle) return;
+    account->cycles[stay.cause < CAUSE_FLAG ? stay.cause : FLAG] += cycle - stay.start;
+    if (stay.cause == IDLE) return;
+    account->active_until = cycle;
+    if (core->traces) memcpy(more(&account->stays, sizeof stay / sizeof(i64)), &stay, sizeof stay);
 }
 
-static void note(Core *core, Account *account, i64 cycle, i32 cause, i64 op) {
+static void note(const Core *core, Account *account, i64 cycle, i32 cause, i64 op) {
     if (cause == account->cause && (op == account->op || cause == IDLE)) return;
-    i64 cycles = cycle - account->since;
-    if (cycles > 0) {
-        account->cycles[kind_of(account->cause)] += cycles;
-        if (account->cause != IDLE) account->active_until = cycle;
-    }
+    count(core, account, cycle);
     account->since = cycle;
     account->cause = cause;
     account->op = op;
-    log_note(core, &core->notes, account, cycle, op, cause);
 }
 
 /* Memory that goes with the core. */
@@ -145,7 +142,8 @@ static int met(Core *core, const Tile *tile, Engine *engine, i64 flag, i64 expec
     const Account *who = engine->number == TENSOR ? tile->mac : engine->account;
     engine->awaited = (i32)flag;
     if (tile->flags[flag] < expected + core->chip.strict_compare) return 0;
-    if (who->cause == CAUSE_FLAG + flag) log_note(core, &core->wakes, who, core->cycle, tile->raised_by[flag], FLAG);
+    if (core->traces && who->cause == CAUSE_FLAG + flag)
+        log_row(&core->wakes, core->cycle, who - core->accounts, tile->raised_by[flag], 0, 0, 0);
     return 1;
 }
 

@@ -109,7 +109,7 @@ static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64
     }
     memset(core->spent, 0, (size_t)(core->chip.tiles * core->chip.layers * CAUSES) * sizeof(i64));
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
-    core->events.count = core->deliveries.count = core->waits.count = core->notes.count = core->wakes.count = 0;
+    core->events.count = core->deliveries.count = core->waits.count = 0;
     core->passed = core->host_sent = core->received = core->taken = core->programs = core->request = 0;
     core->sendings = sendings;
     core->host_sendings = count;
@@ -204,8 +204,9 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
 }
 
 void core_free(Core *core) {
-    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data, core->notes.data, core->wakes.data};
-    for (int k = 0; k < 5; k++) free(logs[k]);
+    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data, core->wakes.data};
+    for (int k = 0; k < 4; k++) free(logs[k]);
+    for (i64 k = 0; k < core->chip.accounts; k++) free(core->accounts[k].stays.data);
     for (void **block = core->blocks, **next; block; block = next) {
         next = block[0];
         free(block);
@@ -213,24 +214,25 @@ void core_free(Core *core) {
     free(core);
 }
 
-/* What is read out: how many numbers there are of each of READOUTS, and where they stand. */
+/* What is read out, one of READOUTS, the last for each account: how many numbers there are, and where they stand. */
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
     i64 spent = core->chip.tiles * core->chip.layers * CAUSES, a_transfer = sizeof(Transfer) / sizeof(i64);
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
                         {core->arrivals, core->chip.outputs, 0}, {core->program_at, core->chip.requests, 0},
-                        {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}, core->notes, core->wakes};
-    *numbers = read[what].data;
-    return read[what].count;
+                        {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}, core->wakes};
+    const Log *log = what < READ_STAYS ? &read[what] : &core->accounts[what - READ_STAYS].stays;
+    *numbers = log->data;
+    return log->count;
 }
 
-/* The cycles of each account by kind, up to `end`; what a unit did last goes on to there; of a tensor
-   control that rests at last there is no more work. */
-void core_accounts(const Core *core, i64 end, i64 *cycles) {
+/* The cycles of each account by kind when the run is over, at `end`; tensor controls that rest have no more work. */
+void core_accounts(Core *core, i64 end, i64 *cycles) {
     for (i64 k = 0; k < core->chip.accounts; k++) {
-        const Account *account = &core->accounts[k];
-        memcpy(cycles + k * KINDS, account->cycles, sizeof account->cycles);
+        Account *account = &core->accounts[k];
         i64 place = k < core->chip.tiles * ACCOUNTS_A_TILE ? k % ACCOUNTS_A_TILE : -1;
         int works = place == TENSOR || place == ENGINES; /* with its MAC array */
-        cycles[k * KINDS + (works && account->cause == IDLE ? WORK : kind_of(account->cause))] += end - account->since;
+        if (works && account->cause == IDLE) note(core, account, account->since, WORK, -1);
+        count(core, account, end);
+        memcpy(cycles + k * KINDS, account->cycles, sizeof account->cycles);
     }
 }

@@ -19,14 +19,14 @@ typedef uint64_t u64;
 #define ROW_BUFFERS 2
 #define FORWARDED_ROWS 2
 
+/* Growing numbers that are read out. */
+typedef struct { i64 *data, count, capacity; } Log;
+
 /* The cycles of a unit by kind; what was noted last, its cause and whose it is, goes on until something else is. */
-typedef struct { i64 cycles[KINDS], since, active_until, op; i32 cause; } Account;
+typedef struct { i64 cycles[KINDS], since, active_until, op; i32 cause; Log stays; } Account;
 
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
 typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;
-
-/* Growing numbers that are read out. */
-typedef struct { i64 *data, count, capacity; } Log;
 
 /* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
 typedef struct {
@@ -118,6 +118,6 @@ typedef struct {
     Transfer *transfers;
     Passage *passages; /* of this cycle */
     i64 *spent; /* tile, layer, cause */
-    Log events, deliveries, waits, notes, wakes;
+    Log events, deliveries, waits, wakes;
     void **blocks; /* of memory */
 } Core;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
@@ -15,13 +16,13 @@ from tilesim.tiled.flat.columns import (
     CHIP,
     KINDS,
     LOG_COLUMNS,
-    NOTES,
     OUTCOMES,
     READOUTS,
+    STAYS,
     TRANSFER_COLUMNS,
 )
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.readout import SectionLog, Timing
+from tilesim.tiled.flat.readout import SectionLog, Stays, Timing
 from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
@@ -32,7 +33,7 @@ LATEST = 1 << 40
 
 def timed(program: Program, path: Path | None = None, tables: Tables | None = None, traces: bool = False) -> Timing:
     """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own;
-    ``traces``: with the notes for a trace.
+    ``traces``: with what a trace is made of.
 
     Raises:
         NoCompiler: there is no core.
@@ -43,7 +44,8 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays), traces)
     try:
-        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
+        timing = _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
+        return replace(timing, stays=_stays(core, state, program.topology)) if traces else timing
     finally:
         core.core_free(state)
 
@@ -82,15 +84,34 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
 
 def _log(core: ctypes.CDLL, state: int) -> SectionLog:
     events, deliveries = (_read(core, state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
-    return SectionLog(
-        events, deliveries, *(_read(core, state, what).view([*NOTES.items()]) for what in ("notes", "wakes"))
-    )
+    return SectionLog(events, deliveries)
+
+
+def _stays(core: ctypes.CDLL, state: int, topology: Topology) -> Stays:
+    numbers = {track: k for k, track in enumerate(account_tracks(topology)) if track}
+    of_tracks = [_view(core, state, READOUTS.index("stays") + numbers[track]) for track in sorted(numbers)]
+    stays = [numbers.view([*STAYS.items()]) for numbers in of_tracks]
+    track = np.repeat(np.arange(len(stays), dtype=np.min_scalar_type(len(stays))), [len(each) for each in stays])
+    columns = [
+        np.concatenate([each[name] for each in stays], dtype=dtype, casting="unsafe")
+        for name, dtype in {**STAYS, "cause": "u1"}.items()
+    ]
+    start, end, op, cause = columns
+    return Stays(track, start, end, op, cause, _read(core, state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
 
 
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
-    place = ctypes.POINTER(ctypes.c_int64)()
-    count = core.core_read(state, READOUTS.index(what), ctypes.byref(place))
-    return np.ctypeslib.as_array(place, (count,)).copy() if count else np.empty(0, np.int64)
+    return _view(core, state, READOUTS.index(what)).copy()
+
+
+def _view(core: ctypes.CDLL, state: int, what: int) -> Numbers:
+    """Numbers where the core has them."""
+    place = ctypes.c_void_p()
+    count = core.core_read(state, what, ctypes.byref(place))
+    if not count:
+        return np.empty(0, np.int64)
+    assert place.value is not None
+    return np.frombuffer((ctypes.c_int64 * count).from_address(place.value), np.int64)
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:

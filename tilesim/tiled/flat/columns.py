@@ -17,7 +17,7 @@ CAUSES = (*KINDS, *Flag)
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
-READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers", "notes", "wakes")
+READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers", "wakes", "stays")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
 UNITS = ("infeed", "outfeed", "classifier", "controller")
@@ -158,10 +158,10 @@ OF_CHIP = {
 """What it knows of the chip."""
 OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT}
 """What it knows of what the host sends."""
-NOTES = {"cycle": "i8", "account": "i4", "op": "i4", "cause": "i4", "spare": "i4"}
-"""What the core notes for a trace: from that cycle on a unit's cycles are for another instruction, or have another
-cause; or, of one that waited for a flag, which instruction has raised it. Of the host's links it is what they carry, by
-number, and of the outfeed the row, where an instruction ends with one more.
+STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
+"""What the core keeps for a trace: between these cycles those of a unit were for an instruction, and had a cause. In
+place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of
+an instruction.
 """
 COLUMNS, CHIP, SENDINGS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS)
 
@@ -187,7 +187,7 @@ def header_text() -> str:
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
         _struct("Sending", SENDINGS),
-        f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in NOTES.items())} }} Note;",
+        f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in STAYS.items())} }} Stay;",
     ]
     return "\n".join(lines) + "\n"
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from numpy.typing import NDArray
 
@@ -16,14 +16,25 @@ from tilesim.tiled.flat.tables import Numbers
 class SectionLog:
     """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
     load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
-    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many;
-    ``notes`` and ``wakes``, if a trace is wanted, are :data:`~tilesim.tiled.flat.columns.NOTES`, of each unit in order.
+    rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
     """
 
     events: Numbers
     deliveries: Numbers
-    notes: NDArray[Any]
-    wakes: NDArray[Any]
+
+
+class Stays(NamedTuple):
+    """What units did in both sections, those of a track together and in their order: ``track`` is a place among the
+    names of all, sorted, and the others are :data:`~tilesim.tiled.flat.columns.STAYS`. ``wakes`` says who waited for a
+    flag that rose: cycle, account, and the instruction that raised it (-1: none).
+    """
+
+    track: NDArray[Any]
+    start: Numbers
+    end: Numbers
+    op: NDArray[Any]
+    cause: NDArray[Any]
+    wakes: Numbers
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class Timing:
     moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
     tile's tensorops for each request and layer (none before the first) by cause, and ``waits`` those between them:
     tile, instruction, cause, from when to when. ``programs``: when each request, if the host announces it, was
-    there; ``arrivals``: when the last row of each output was at the host.
+    there; ``arrivals``: when the last row of each output was at the host; ``stays``: what a trace is made of.
     """
 
     outcome: str
@@ -49,6 +60,7 @@ class Timing:
     waits: Numbers | None = None
     programs: Numbers | None = None
     arrivals: Numbers | None = None
+    stays: Stays | None = None
 
     @property
     def events(self) -> Numbers | None:

@@ -31,7 +31,7 @@ def library() -> Path:
 
 
 def timed(program: Program, tables: Tables | None = None, traces: bool = False) -> Timing:
-    """What the core makes of a program, of a core that there is; ``traces``: with the notes for a trace."""
+    """What the core makes of a program, of a core that there is; ``traces``: with what a trace is made of."""
     from tilesim.tiled.core.timing import timed as of_core
 
     return of_core(program, tables=tables, traces=traces)

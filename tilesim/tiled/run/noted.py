@@ -45,7 +45,7 @@ class Works(NamedTuple):
 
 class Noted(NamedTuple):
     """Who did what when: spans by track, in the order of their starts; ``track`` is a place in ``tracks``, ``cause``
-    one in :data:`~tilesim.tiled.flat.columns.CAUSES`. ``wakes`` are the notes of those who waited for a flag.
+    one in :data:`~tilesim.tiled.flat.columns.CAUSES`. ``wakes`` as in :class:`~tilesim.tiled.flat.readout.Stays`.
     """
 
     tracks: Sequence[str]
@@ -55,7 +55,12 @@ class Noted(NamedTuple):
     end: Column
     work: Column
     cause: Column
-    wakes: Column
+    wakes: Numbers
+
+    def of(self, track: str) -> slice:
+        """Where the spans of a track are."""
+        place = self.track.dtype.type(self.tracks.index(track))
+        return slice(*(int(np.searchsorted(self.track, place, side)) for side in ("left", "right")))
 
 
 def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
@@ -69,45 +74,14 @@ def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
 
 def noted(program: Program, timing: Timing) -> Noted:
     """All of a run that has come to its end."""
-    assert timing.load is not None
-    assert timing.run is not None
-    accounts = account_tracks(program.topology)
-    tracks = sorted(filter(None, accounts))
+    assert timing.stays is not None
+    tracks = sorted(filter(None, account_tracks(program.topology)))
     works, first = _works(program)
-    logs = [timing.load.notes, timing.run.notes]
-    notes = _columns([*logs, _rests(accounts, logs[-1], timing.start, len(program.load) + len(program.run))])
-    _number(notes, accounts, first, len(logs[0]))
-    places = {track: k for k, track in enumerate(tracks)}
-    place = np.array([places.get(track, len(tracks)) for track in accounts], np.min_scalar_type(len(tracks)))
-    spans = _by_track(notes, place, timing.start + timing.cycles)
-    _name_waits(spans, [name.startswith("chip.ring.link") for name in tracks])
-    return Noted(tracks, works, *spans, np.concatenate([timing.load.wakes, timing.run.wakes]))
-
-
-class _Notes(NamedTuple):
-    """Columns of what is noted, as narrow as can be: there may be millions."""
-
-    account: Column
-    start: Column
-    work: Column
-    cause: Column
-
-
-class _Stays(NamedTuple):
-    """Columns of what notes say until the next one."""
-
-    track: Column
-    start: Column
-    end: Column
-    work: Column
-    cause: Column
-
-
-def _columns(logs: Sequence[Column]) -> _Notes:
-    account, start, work = (np.concatenate([log[name] for log in logs]) for name in ("account", "cycle", "op"))
-    return _Notes(
-        account, start, work, np.concatenate([log["cause"] for log in logs], dtype=np.uint8, casting="unsafe")
-    )
+    track, start, end, op, cause, wakes = timing.stays
+    found = Noted(tracks, works, track, start, end, op.copy(), cause, wakes)
+    _number(found, first, timing.start)
+    _name_waits(found)
+    return found
 
 
 _NUMBERED = ("host.infeed", "host.outfeed", "outfeed")
@@ -116,7 +90,7 @@ _NUMBERED = ("host.infeed", "host.outfeed", "outfeed")
 def _works(program: Program) -> tuple[Works, list[list[int]]]:
     """The works; and where those of load and run begin of units whose works are no instructions."""
     ops = (*program.load, *program.run)
-    rows = [*zip((op.label for op in ops), [*bus_bytes(program.load), *bus_bytes(program.run)], strict=True), ("", 0)]
+    rows = [*zip((op.label for op in ops), [*bus_bytes(program.load), *bus_bytes(program.run)], strict=True)]
     outgoing, row_bytes = Outgoing(program), program.topology.wide_memory.row_bytes
     first = []
     for section in (program.load, program.run):
@@ -128,6 +102,7 @@ def _works(program: Program) -> tuple[Works, list[list[int]]]:
         ]
         first.append([len(rows) + sum(map(len, parts[:k])) for k in range(len(parts))])
         rows += [row for part in parts for row in part]
+    rows.append(("", 0))  # -1, of those who have no more work
     whats = sorted({label for label, _ in rows})
     places = {label: k for k, label in enumerate(whats)}
     what, size = np.array([(places[label], size) for label, size in rows], np.int64).T
@@ -146,46 +121,21 @@ def _of_outfeed(section: Sequence[Instruction], row_bytes: int) -> Iterator[tupl
             yield op.label, 0
 
 
-def _number(notes: _Notes, accounts: Sequence[str], first: Sequence[Sequence[int]], loads: int) -> None:
-    """Let numbers of what is no instruction go on beyond the program's; so many notes are of the load section."""
+def _number(noted: Noted, first: Sequence[Sequence[int]], start: int) -> None:
+    """Let numbers of what is no instruction go on beyond the program's."""
     of_load, of_run = first
     for k, name in enumerate(_NUMBERED):
-        of_unit = np.flatnonzero(notes.account == accounts.index(f"chip.{name}"))
-        notes.work[of_unit] += np.where(of_unit < loads, of_load[k], of_run[k])
+        part = noted.of(f"chip.{name}")
+        noted.work[part] += np.where(noted.start[part] < start, of_load[k], of_run[k])
 
 
-def _rests(accounts: Sequence[str], notes: Column, start: int, nothing: int) -> Column:
-    """Each tensor control, with its MAC array, has no more work behind its last note of the run."""
-    last = np.full(len(accounts), start)
-    last[notes["account"]] = notes["cycle"]
-    resting = [k for k, track in enumerate(accounts) if track.endswith((".tensor", ".mac_array"))]
-    rests = np.zeros(len(resting), notes.dtype)
-    rests["account"], rests["cycle"], rests["op"], rests["cause"] = resting, last[resting], nothing, WORK
-    return rests
-
-
-def _by_track(notes: _Notes, place: Column, end: int) -> _Stays:
-    """What lasts any time and is no idleness, up to the ``end``; accounts have their ``place`` among tracks."""
-    track = place[notes.account]
-    order = np.argsort(track, kind="stable")
-    track, start, cause = track[order], notes.start[order], notes.cause[order]
-    lasts = cause != IDLE
-    lasts[:-1] &= (start[1:] > start[:-1]) | (track[1:] != track[:-1])
-    some = np.flatnonzero(lasts)
-    track, ends = track[some], np.take(start, some + 1, mode="clip")
-    ends[np.flatnonzero(cause[some] == WORK)] = end
-    stays = _Stays(track, start[some], ends, notes.work[order[some]], cause[some])
-    void = np.flatnonzero(stays.start == stays.end)  # at the end of the run
-    return _Stays(*(np.delete(column, void) for column in stays)) if len(void) else stays
-
-
-def _name_waits(stays: _Stays, is_link: Sequence[bool]) -> None:
+def _name_waits(noted: Noted) -> None:
     """A link that lacks a credit does so for the packet that then gets it."""
-    track, start, end, work, cause = stays
-    found = np.flatnonzero(cause[:-1] == CREDIT)
-    found = found[np.array(is_link)[track[found]]]
-    found = found[(track[found + 1] == track[found]) & (start[found + 1] == end[found])]
-    work[found] = work[found + 1]
+    links = np.array([name.startswith("chip.ring.link") for name in noted.tracks])
+    waits = np.flatnonzero(noted.cause[:-1] == CREDIT)
+    waits = waits[links[noted.track[waits]]]
+    waits = waits[(noted.track[waits + 1] == noted.track[waits]) & (noted.start[waits + 1] == noted.end[waits])]
+    noted.work[waits] = noted.work[waits + 1]
 
 
 def kinds() -> tuple[list[str], Column]:

@@ -47,15 +47,14 @@ def _of_engines(program: Program, noted: Noted) -> tuple[Numbers, Numbers, Numbe
     engine_of = np.array([ENGINES[op.engine] if isinstance(op, Work) else 0 for op in ops], np.int64)
     places = {track: k for k, track in enumerate(noted.tracks)}
     place = np.array([places.get(track, -1) for track in account_tracks(program.topology)], np.int64)
-    woken = noted.wakes[noted.wakes["op"] >= 0]  # not by a tail
-    account, by = woken["account"].astype(np.int64), woken["op"]
+    cycle, account, by = noted.wakes[noted.wakes[:, 2] >= 0].T  # not by a tail
     tile = account // ACCOUNTS_A_TILE * ACCOUNTS_A_TILE
     of_tensor = account - tile == len(Engine)
-    some = np.concatenate([np.arange(len(woken)), np.flatnonzero(of_tensor)])
+    some = np.concatenate([np.arange(len(by)), np.flatnonzero(of_tensor)])
     track = np.concatenate([account, tile[of_tensor] + ENGINES[Engine.TENSOR]])
     raiser = tile + engine_of[by]
     kind = np.full(len(some), FLAG)
-    return place[track], woken["cycle"][some], place[raiser[some]], noted.works.what[by[some]], kind
+    return place[track], cycle[some], place[raiser[some]], noted.works.what[by[some]], kind
 
 
 class _Controls:
