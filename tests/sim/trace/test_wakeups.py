@@ -86,3 +86,22 @@ def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
     trace = recorder.trace(wakeup_sources=wakeup_sources)
     assert woken_by(trace, "second", 0) == ("first", 0, "op")
     assert woken_by(trace, "third", 0) is None
+
+
+def test_a_wakeup_from_one_kind_of_stall_ends_no_other(recorder: Recorder) -> None:
+    recorder.wake_up("taker", 6, Waker("maker", "make1"), FLAG)
+    recorder.wake_up("taker", 12, Waker("maker", "make2"), FIFO)
+    trace = recorder.trace()
+    assert woken_by(trace, "taker", 0) is None
+    assert woken_by(trace, "taker", 8) == ("maker", 6, "make2")
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_of_several_in_one_cycle_it_is_the_last_by_name(order: int) -> None:
+    recorder = Recorder()
+    for track in ("a", "b", "c"):
+        recorder.record(track, 0, 3, "busy", "op", 0)
+    recorder.record("taker", 0, 3, FLAG, "take", 0)
+    for track in ("a", "c", "b")[::order]:
+        recorder.wake_up("taker", 3, Waker(track, "op"), FLAG)
+    assert woken_by(recorder.trace(), "taker", 0) == ("c", 0, "op")

@@ -36,7 +36,7 @@ def spoiled(tables: Tables, random: Random) -> Tables:
 
 def ends(library: Path, program: Program, tables: Tables) -> str:
     try:
-        return timing.timed(program, library, tables).outcome
+        return timing.timed(program, library, tables, traces=True).outcome
     except TableFault:
         return "refused"
 

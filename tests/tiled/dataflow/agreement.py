@@ -1,4 +1,4 @@
-"""Both engines on one program: the same outputs, and the same run.json, byte for byte."""
+"""Both engines on one program: the same outputs, run.json and trace, byte for byte."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from numpy.typing import NDArray
 from tilesim.machines.host import random_inputs
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
+from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.core.build import library
 from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.program import Program
@@ -35,12 +37,41 @@ def inputs_for(program: Program, samples: int = 1) -> list[NDArray[Any]]:
 
 
 def must_agree(program: Program, inputs: Sequence[NDArray[Any]] | None = None) -> Run:
-    """The run of the compiled engine."""
+    """The run of the compiled engine, which says the same with its trace and without."""
     given = inputs_for(program) if inputs is None else inputs
-    defined, run = (simulate(program, given, RunOptions(engine=engine)) for engine in ("simpy", "compiled"))
+    defined, run = (simulate(program, given, _options(engine, Recording())) for engine in ("simpy", "compiled"))
+    must_be_same(run, defined)
+    plain = simulate(program, given, _options("compiled"))
+    assert plain.trace is None
+    assert plain.statistics == {**run.statistics, "trace_sha256": None}
+    return run
+
+
+def must_trace_alike(program: Program, recording: Recording) -> Trace:
+    """What the compiled engine records."""
+    given = inputs_for(program)
+    defined, run = (simulate(program, given, _options(engine, recording)) for engine in ("simpy", "compiled"))
+    must_be_same(run, defined)
+    assert run.trace is not None
+    return run.trace
+
+
+def _options(engine: str, recording: Recording | None = None) -> RunOptions:
+    return RunOptions(engine=engine, recording=recording)
+
+
+def must_be_same(run: Run, defined: Run) -> None:
+    """Of the compiled engine and of SimPy, with their traces: every number and every byte."""
     assert (defined.engine, run.engine, run.note) == ("simpy", "compiled", "")
     assert run.json() == defined.json()
     assert [output.dtype for output in run.outputs] == [output.dtype for output in defined.outputs]
     for one, other in zip(run.outputs, defined.outputs, strict=True):
         np.testing.assert_array_equal(one, other)
-    return run
+    assert run.trace is not None
+    assert defined.trace is not None
+    of_run, of_defined = run.trace.columns(), defined.trace.columns()
+    assert {name: column.dtype for name, column in of_run.items()} == {
+        name: column.dtype for name, column in of_defined.items()
+    }
+    for name, column in of_run.items():
+        np.testing.assert_array_equal(column, of_defined[name], err_msg=name)

@@ -12,6 +12,7 @@ from tilesim.tiled.flat.host import Outgoing, Sent, owed, sent
 from tilesim.tiled.flat.tables import requests_of, tables_of
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.units.host.sendings import PROGRAM, REQUEST
 
 
 def made(**keys: object) -> Program:
@@ -27,7 +28,9 @@ def test_rows_come_in_the_order_of_the_infeeds_that_take_them() -> None:
     row_bytes = program.topology.wide_memory.row_bytes
     assert {(each.size_bytes, each.is_row, each.pause_cycles) for each in rows} == {(row_bytes, True, 0)}
     takers = [op for op in program.run if isinstance(op, Infeed) and op.source == "host"]
-    assert [each.layer for each in rows] == [op.layer for op in takers for _ in range(op.total_rows)]
+    assert [(each.layer, each.label) for each in rows] == [
+        (op.layer, op.label) for op in takers for _ in range(op.total_rows)
+    ]
     assert [*sent(program, program.load)] == []
 
 
@@ -36,7 +39,7 @@ def test_a_request_comes_before_its_rows() -> None:
     pause = ceil(1001 * program.topology.clock_hz / 10**9)
     instructions = program_bytes(program.run)
     for section, count in ((program.run, instructions), (program.load, program_bytes(program.load))):
-        first = [Sent(-1, 0, False, pause), Sent(-1, count, False)]
+        first = [Sent(-1, 0, False, pause, REQUEST), Sent(-1, count, False, label=PROGRAM)]
         assert [*sent(program, section)][:2] == (first if section else [])
 
 

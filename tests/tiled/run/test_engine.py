@@ -3,12 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
-import numpy as np
 import pytest
 
 import tilesim
 from tests.tiled.corpus.programs import inputs_of, random_program
-from tests.tiled.dataflow.agreement import COMPILED
+from tests.tiled.dataflow.agreement import COMPILED, must_be_same
 from tilesim.errors import InputError, RunError
 from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
@@ -48,7 +47,6 @@ def nothing(_anything: object) -> None:
     ("given", "fault"),
     [
         ({"keep_tensors": True}, "keep_tensors must be left out for the compiled engine"),
-        ({"trace": Recording()}, "trace must be left out for the compiled engine"),
         ({"holds": {"a": 1}}, "holds must be left out for the compiled engine"),
         ({"instant": "*"}, "instant must be left out for the compiled engine"),
         ({"signals": range(3)}, "signals must be left out for the compiled engine"),
@@ -86,10 +84,11 @@ def test_many_inferences_are_refused(program: Program) -> None:
 def test_several_inferences_are_the_same_on_both_engines(chip: str, order: list[int]) -> None:
     networks = [tilesim.load_network(name) for name in ("pocket", "digits")]
     programs = tilesim.compile_networks(networks, tilesim.load_topology(chip))
-    defined, run = (tilesim.simulate_requests(programs, order=order, engine=name) for name in ("simpy", "compiled"))
-    assert (run.engine, run.json()) == ("compiled", defined.json())
-    for one, other in zip(run.outputs, defined.outputs, strict=True):
-        np.testing.assert_array_equal(one, other)
+    defined, run = (
+        tilesim.simulate_requests(programs, order=order, engine=name, trace=Recording())
+        for name in ("simpy", "compiled")
+    )
+    must_be_same(run, defined)
 
 
 def test_an_engine_must_be_one_of_three(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -163,10 +163,10 @@ class Unit:
                 of_each = self.acted.setdefault(action, {})
                 of_each[self.instruction] = of_each.get(self.instruction, 0) + count
 
-    def woken_by(self, waker: Waker | None) -> None:
-        """What it waited for until now came from ``waker``."""
+    def woken_by(self, waker: Waker | None, reason: Reason | None = None) -> None:
+        """What it waited for until now, for that ``reason`` (None: for any), came from ``waker``."""
         if self._recorder is not None and waker is not None:
-            self._recorder.wake_up(self.track, self.clock.cycle, waker)
+            self._recorder.wake_up(self.track, self.clock.cycle, waker, reason.kind if reason else "")
 
     def spend(self, kind: str, until: int | None = None, moved_bytes: int = 0) -> int:
         """Account for everything up to the start of cycle ``until`` (now); how many cycles that is."""

@@ -10,21 +10,11 @@ from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.errors import refuse
+from tilesim.sim.trace.spans import Names, Spans, cut, joined, trace_of
 from tilesim.sim.trace.trace import Trace, Words
-from tilesim.sim.trace.wakeups import Wakeup, WakeupSources, released_by
-
-
-class _Spans(NamedTuple):
-    """Some spans of a track, as columns; ``kind`` and ``what`` are the recorder's numbers of names."""
-
-    start: Words
-    cycles: Words
-    kind: Words
-    what: Words
-    bytes: Words
+from tilesim.sim.trace.wakeups import Wakeups, WakeupSources
 
 
 class Waker(NamedTuple):
@@ -45,6 +35,9 @@ class Recording:
 
     def __post_init__(self) -> None:
         refuse(_faults(self.window, self.tracks))
+
+    def wants(self, track: str) -> bool:
+        return any(fnmatchcase(track, pattern) for pattern in self.tracks)
 
     def unmatched(self, tracks: Collection[str]) -> list[str]:
         """The patterns that none of a machine's ``tracks`` matches."""
@@ -82,8 +75,10 @@ class SpanListener(Protocol):
     ) -> None:
         """Spans of one instruction; ``which`` of the ``kinds`` each is."""
 
-    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
-        """What kept ``track`` waiting until ``cycle`` came from ``waker``."""
+    def wake_up(self, track: str, cycle: int, waker: Waker, kind: str = "") -> None:
+        """What kept ``track`` waiting until ``cycle``, in a stall of that ``kind`` (if it is given), came from
+        ``waker``.
+        """
 
 
 class Recorder:
@@ -95,11 +90,11 @@ class Recorder:
         self._kinds: dict[str, int] = {}
         self._whats: dict[str, int] = {}
         self._single: defaultdict[str, list[tuple[int, ...]]] = defaultdict(list)
-        self._several: defaultdict[str, list[_Spans]] = defaultdict(list)
-        self._wakeups: list[Wakeup] = []
+        self._several: defaultdict[str, list[Spans]] = defaultdict(list)
+        self._wakeups: list[tuple[str, int, Waker, str]] = []
 
     def wants(self, track: str) -> bool:
-        return any(fnmatchcase(track, pattern) for pattern in self._recording.tracks)
+        return self._recording.wants(track)
 
     def begin(self, cycle: int) -> None:
         """What was before ``cycle`` was loading; here the run begins."""
@@ -127,15 +122,17 @@ class Recorder:
         """Record spans of one instruction; ``which`` of the ``kinds`` each is."""
         numbers = np.array([_number(self._kinds, kind) for kind in kinds], np.int64)
         names = np.full(len(starts), _number(self._whats, what))
-        spans = _Spans(starts, cycles, numbers[which], names, moved_bytes)
+        spans = Spans(starts, cycles, numbers[which], names, moved_bytes)
         if self._window is not None:
-            spans = _cut(spans, self._window)
+            spans = cut(spans, self._window)
         if len(spans.start):
             self._several[track].append(spans)
 
-    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
-        """What kept ``track`` waiting until ``cycle`` came from ``waker``."""
-        self._wakeups.append(Wakeup(track, cycle, *waker))
+    def wake_up(self, track: str, cycle: int, waker: Waker, kind: str = "") -> None:
+        """What kept ``track`` waiting until ``cycle``, in a stall of that ``kind`` (if it is given), came from
+        ``waker``.
+        """
+        self._wakeups.append((track, cycle, waker, kind))
 
     def trace(
         self,
@@ -148,27 +145,32 @@ class Recorder:
         """
         tracks = sorted(self._single.keys() | self._several.keys())
         spans_of = [self._of(track) for track in tracks]
-        empty = _Spans(*np.zeros((5, 0), np.int64))
-        start, cycles, kind, what, moved = (np.concatenate(column) for column in zip(empty, *spans_of, strict=True))
-        kinds, kind_place = _sorted(self._kinds, kind)
-        whats, what_place = _sorted(self._whats, what)
-        trace = Trace(
-            tuple(tracks),
-            kinds,
-            whats,
-            tuple(layers),
-            np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in spans_of]),
-            start,
-            cycles,
-            kind_place[kind],
-            what_place[what],
-            moved,
-            np.full(len(start), -1, np.int32),
-            np.array([layer_of.get(name, -1) for name in whats], np.int32),
+        empty = Spans(*np.zeros((5, 0), np.int64))
+        track = np.repeat(np.arange(len(tracks), dtype=np.int32), [len(spans.start) for spans in spans_of])
+        return trace_of(
+            track,
+            Spans(*(np.concatenate(column) for column in zip(empty, *spans_of, strict=True))),
+            Names(tracks, [*self._kinds], [*self._whats], layers, layer_of),
             self._start or 0,
+            self._heard(),
+            wakeup_sources,
         )
-        trace.released_by[:] = released_by(trace, self._wakeups, wakeup_sources)
-        return trace
+
+    def _heard(self) -> Wakeups:
+        """Who woke whom, as columns."""
+        tracks: dict[str, int] = {}
+        names: dict[str, int] = {}
+        rows = [
+            (
+                _number(tracks, track),
+                cycle,
+                _number(tracks, by.track),
+                _number(names, by.instruction),
+                _number(names, kind),
+            )
+            for track, cycle, by, kind in self._wakeups
+        ]
+        return Wakeups([*tracks], [*names], *np.array(rows, np.int64).reshape(-1, 5).T)
 
     @property
     def _window(self) -> range | None:
@@ -178,15 +180,15 @@ class Recorder:
             return None
         return range(0) if self._start is None else range(window.start + self._start, window.stop + self._start)
 
-    def _of(self, track: str) -> _Spans:
+    def _of(self, track: str) -> Spans:
         """All spans of a track, in order."""
         single = np.array(self._single[track], np.int64).reshape(-1, 5).T
-        columns = [np.concatenate(column) for column in zip(_Spans(*single), *self._several[track], strict=True)]
+        columns = [np.concatenate(column) for column in zip(Spans(*single), *self._several[track], strict=True)]
         starts = columns[0]
         if (starts[1:] < starts[:-1]).any():
             order = np.argsort(starts, kind="stable")
             columns = [column[order] for column in columns]
-        return _joined(_Spans(*columns))
+        return joined(np.zeros(len(columns[0]), np.int32), Spans(*columns))[1]
 
 
 @dataclass(frozen=True)
@@ -212,9 +214,9 @@ class Relay:
         for listener in self.listeners:
             listener.record_all(track, starts, cycles, kinds, which, what, moved_bytes)
 
-    def wake_up(self, track: str, cycle: int, waker: Waker) -> None:
+    def wake_up(self, track: str, cycle: int, waker: Waker, kind: str = "") -> None:
         for listener in self.listeners:
-            listener.wake_up(track, cycle, waker)
+            listener.wake_up(track, cycle, waker, kind)
 
 
 def listener(track: str, recorder: Recorder | None, spans: Recorder | None) -> SpanListener | None:
@@ -227,32 +229,3 @@ def listener(track: str, recorder: Recorder | None, spans: Recorder | None) -> S
 
 def _number(names: dict[str, int], name: str) -> int:
     return names.setdefault(name, len(names))
-
-
-def _cut(spans: _Spans, window: range) -> _Spans:
-    """What lies within ``window``, with as large a part of the bytes."""
-    first = np.maximum(spans.start, window.start)
-    within = np.minimum(spans.start + spans.cycles, window.stop) - first
-    some = np.flatnonzero(within > 0)
-    moved = spans.bytes[some] * within[some] // spans.cycles[some]
-    return _Spans(first[some], within[some], spans.kind[some], spans.what[some], moved)
-
-
-def _joined(spans: _Spans) -> _Spans:
-    """Spans in the order of their starts; adjoining ones of one kind and instruction become one."""
-    ends = spans.start + spans.cycles
-    same = (spans.kind[1:] == spans.kind[:-1]) & (spans.what[1:] == spans.what[:-1]) & (spans.start[1:] == ends[:-1])
-    if not same.any():
-        return spans
-    first = np.flatnonzero(np.concatenate([[True], ~same]))
-    cycles, moved = (np.add.reduceat(column, first) for column in (spans.cycles, spans.bytes))
-    return _Spans(spans.start[first], cycles, spans.kind[first], spans.what[first], moved)
-
-
-def _sorted(names: dict[str, int], numbers: Words) -> tuple[tuple[str, ...], NDArray[np.int32]]:
-    """The names that occur, sorted, and for each number the place of its name among them."""
-    listed = list(names)
-    occurring = sorted(listed[k] for k in np.flatnonzero(np.bincount(numbers, minlength=len(listed))).tolist())
-    place = np.zeros(max(len(listed), 1), np.int32)
-    place[[names[name] for name in occurring]] = np.arange(len(occurring))
-    return tuple(occurring), place

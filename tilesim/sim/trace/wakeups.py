@@ -12,13 +12,19 @@ from tilesim.sim.trace.trace import Numbers, Trace, Words
 BUSY = "busy"
 
 
-class Wakeup(NamedTuple):
-    """What kept ``track`` waiting until ``cycle`` came from ``by_track``, with ``by_instruction``."""
+class Wakeups(NamedTuple):
+    """What kept each ``track`` waiting until ``cycle`` came from ``by_track``, with ``by_what``: places in ``tracks``
+    and ``names``. That ends a stall of the ``kind``, of any if its name is empty; where several did in one cycle, it is
+    the last by the name of its track.
+    """
 
-    track: str
-    cycle: int
-    by_track: str
-    by_instruction: str
+    tracks: Sequence[str]
+    names: Sequence[str]
+    track: Words
+    cycle: Words
+    by_track: Words
+    by_what: Words
+    kind: Words
 
 
 class WakeupSource(NamedTuple):
@@ -40,16 +46,30 @@ class _Index:
     def __init__(self, trace: Trace) -> None:
         self.trace = trace
         self.places = {name: k for k, name in enumerate(trace.tracks)}
-        self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1)).tolist()
+        self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
+        self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32)).tolist()
         self._busy: dict[int, Words] = {}
 
-    def spans(self, track: int) -> range:
-        return range(self._bounds[track], self._bounds[track + 1])
+    def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
+        """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
+        found = np.full(len(tracks), -1)
+        order = np.argsort(tracks, kind="stable")
+        for some in np.split(order, np.flatnonzero(np.diff(tracks[order])) + 1) if len(order) else ():
+            track = int(tracks[some[0]])
+            first, end = self._bounds[track], self._bounds[track + 1]
+            if busy:
+                found[some] = self.busy_before(track, cycles[some])
+            else:
+                at = np.searchsorted(self.trace.start_cycle[first:end], cycles[some]) - 1
+                found[some] = np.where(at >= 0, first + at, -1)
+        return found
 
-    def last_before(self, track: int, cycle: int) -> int:
-        """The last span of a track that begins before ``cycle``; one that is not among its spans if there is none."""
-        spans = self.spans(track)
-        return spans.start + int(np.searchsorted(self.trace.start_cycle[spans.start : spans.stop], cycle)) - 1
+    def with_what(self, span: int, what: int) -> int:
+        """That busy span, or the last one of its track before it with an instruction, or -1."""
+        spans = self._busy[int(self.trace.track[span])]
+        here = spans[: np.searchsorted(spans, span, "right")]
+        [found] = np.nonzero(self.trace.what[here] == what)
+        return int(here[found[-1]]) if len(found) else -1
 
     def stalls(self, track: int, kind: int) -> Words:
         first, end = self._bounds[track], self._bounds[track + 1]
@@ -58,29 +78,24 @@ class _Index:
     def busy_before(self, track: int, cycles: Words) -> Words:
         """The last busy span of a track that begins before each of the ``cycles``, or -1."""
         if track not in self._busy:
-            busy = self.trace.kinds.index(BUSY) if BUSY in self.trace.kinds else -1
-            self._busy[track] = self.stalls(track, busy)
+            first, end = self._bounds[track], self._bounds[track + 1]
+            self._busy[track] = np.flatnonzero(self.is_busy[first:end]) + first
         spans = self._busy[track]
         at = np.searchsorted(self.trace.start_cycle[spans], cycles) - 1
         return np.where(at >= 0, spans[at], -1) if len(spans) else np.full(len(cycles), -1)
 
 
-def released_by(trace: Trace, wakeups: Sequence[Wakeup], wakeup_sources: WakeupSources) -> Numbers:
+def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> Numbers:
     """For each span of ``trace`` the one that let it end, or -1."""
-    wakers: Words = np.full(len(trace.track), -1, np.int64)
+    wakers: Numbers = np.full(len(trace.track), -1, np.int32)
     index = _Index(trace)
     for (track, kind), source in wakeup_sources.items():
         if track in index.places and kind in trace.kinds:
             stalls = index.stalls(index.places[track], trace.kinds.index(kind))
-            wakers[stalls] = _latest(index, stalls, source)
-    instructions = {name: k for k, name in enumerate(trace.whats)}
-    for wakeup in wakeups:
-        if wakeup.track in index.places and wakeup.by_track in index.places:
-            stall = _ending(index, index.places[wakeup.track], wakeup.cycle)
-            if stall >= 0:
-                by = instructions.get(wakeup.by_instruction, -1)
-                wakers[stall] = _with(index, index.places[wakeup.by_track], by, wakeup.cycle)
-    return wakers.astype(np.int32)
+            if len(stalls):
+                wakers[stalls] = _latest(index, stalls, source)
+    _hear(index, wakers, wakeups)
+    return wakers
 
 
 def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
@@ -101,17 +116,33 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     return best
 
 
-def _ending(index: _Index, track: int, cycle: int) -> int:
-    """The stall of a track that ends in ``cycle``, or -1."""
-    trace, at = index.trace, index.last_before(track, cycle)
-    ends = at in index.spans(track) and trace.start_cycle[at] + trace.cycles[at] == cycle
-    return at if ends and trace.kinds[trace.kind[at]] != BUSY else -1
+def _hear(index: _Index, wakers: Numbers, wakeups: Wakeups) -> None:
+    """Note who woke whom, where a stall ended then."""
+    trace = index.trace
+    places = _places(wakeups.tracks, trace.tracks)
+    track, by_track = places[wakeups.track], places[wakeups.by_track]
+    shown = np.flatnonzero((track >= 0) & (by_track >= 0))
+    shown = shown[np.argsort(by_track[shown], kind="stable")]
+    track, by_track, cycle = track[shown], by_track[shown], wakeups.cycle[shown]
+    by_what = _places(wakeups.names, trace.whats)[wakeups.by_what[shown]]
+    kind, of_any = wakeups.kind[shown], np.array([not name for name in (*wakeups.names, "")])
+    at = index.before(track, cycle, busy=False)
+    ends = (at >= 0) & (trace.start_cycle[at] + trace.cycles[at] == cycle) & ~index.is_busy[at]
+    ends &= of_any[kind] | (_places(wakeups.names, trace.kinds)[kind] == trace.kind[at])
+    wakers[at[ends]] = _with(index, by_track[ends], by_what[ends], cycle[ends])
 
 
-def _with(index: _Index, track: int, instruction: int, cycle: int) -> int:
-    """The last busy span of a track with an instruction that begins before ``cycle``, or -1."""
-    trace, spans = index.trace, index.spans(track)
-    at = index.last_before(track, cycle) if instruction >= 0 else -1
-    while at in spans and not (trace.what[at] == instruction and trace.kinds[trace.kind[at]] == BUSY):
-        at -= 1
-    return at if at in spans else -1
+def _places(names: Sequence[str], among: Sequence[str]) -> Words:
+    """The place of each name among others, or -1."""
+    places = {name: k for k, name in enumerate(among)}
+    return np.array([places.get(name, -1) for name in names], np.int64)
+
+
+def _with(index: _Index, tracks: Words, whats: Words, cycles: Words) -> Words:
+    """The last busy span of each of some tracks with an instruction that begins before a cycle, or -1."""
+    found = index.before(tracks, cycles, busy=True)
+    [others] = np.nonzero((found >= 0) & (index.trace.what[found] != whats))
+    found[others] = [
+        index.with_what(*other) for other in zip(found[others].tolist(), whats[others].tolist(), strict=True)
+    ]
+    return found

@@ -85,3 +85,15 @@ static void wake_tiles(Core *core) {
             core->next_wake = at;
     }
 }
+
+static i32 stirring(const Tile *tile) { return tile->busy_engines & ~tile->held; }
+
+/* The tile's cycle begins, if it has not yet. */
+static void ask_tile(Core *core, Tile *tile) {
+    if (marked(core->asked, tile->index)) return;
+    mark(core->asked, tile->index);
+    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle);
+    tile->works = 0;
+    free_ports(core, tile);
+    for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
+}

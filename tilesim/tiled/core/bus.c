@@ -69,7 +69,8 @@ static i32 live_stop(Core *core, i64 place) {
 
 static void request_stop(Core *core, i64 place) {
     BusStop *stop = &core->bus[place];
-    note(stop->account, core->cycle, live_stop(core, place));
+    i32 kind = live_stop(core, place);
+    note(core, stop->account, core->cycle, kind, stop->op);
     int carries = stop->state == CARRIES || (stop->state == RESTS && stop->inbox.count);
     look_at_fence(core, place);
     if (!carries && stop->active_until <= core->cycle) unmark(core->active, place);

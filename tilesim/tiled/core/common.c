@@ -1,14 +1,31 @@
 /* Accounts, queues, flags, logs. */
 
-static void note(Account *account, i64 cycle, i32 kind) {
-    if (kind == account->kind) return;
-    i64 cycles = cycle - account->since;
-    if (cycles > 0) {
-        account->cycles[account->kind] += cycles;
-        if (account->kind != IDLE) account->active_until = cycle;
+/* So many more numbers of a log. */
+static void *more(Log *log, i64 count) {
+    if (log->count + count > log->capacity) {
+        log->capacity = log->capacity ? 2 * log->capacity : 4096;
+        log->data = realloc(log->data, (size_t)log->capacity * sizeof(i64));
     }
+    log->count += count;
+    return log->data + log->count - count;
+}
+
+/* Count the cycles of what has gone on until then. */
+static void count(const Core *core, Account *account, i64 cycle) {
+    Stay stay = {account->since, cycle, (i32)account->op, account->cause};
+    if (stay.start >= cycle) return;
+    account->cycles[stay.cause < CAUSE_FLAG ? stay.cause : FLAG] += cycle - stay.start;
+    if (stay.cause == IDLE) return;
+    account->active_until = cycle;
+    if (core->traces) memcpy(more(&account->stays, sizeof stay / sizeof(i64)), &stay, sizeof stay);
+}
+
+static void note(const Core *core, Account *account, i64 cycle, i32 cause, i64 op) {
+    if (cause == account->cause && (op == account->op || cause == IDLE)) return;
+    count(core, account, cycle);
     account->since = cycle;
-    account->kind = kind;
+    account->cause = cause;
+    account->op = op;
 }
 
 /* Memory that goes with the core. */
@@ -20,12 +37,7 @@ static void *zeros(Core *core, i64 count, size_t size) {
 }
 
 static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
-    if (log->count + LOG_COLUMNS > log->capacity) {
-        log->capacity = log->capacity ? 2 * log->capacity : 4096;
-        log->data = realloc(log->data, (size_t)log->capacity * sizeof(i64));
-    }
-    memcpy(log->data + log->count, (i64[]){a, b, c, d, e, f}, LOG_COLUMNS * sizeof(i64));
-    log->count += LOG_COLUMNS;
+    memcpy(more(log, LOG_COLUMNS), (i64[]){a, b, c, d, e, f}, LOG_COLUMNS * sizeof(i64));
 }
 
 /* Sets of numbers, in order. */
@@ -112,20 +124,31 @@ static int fifo_take(Core *core, Fifo *fifo) {
     return item;
 }
 
+static i64 new_transfer(Core *core, i64 op, i64 shift, i64 rows, i64 destinations, i64 sender) {
+    core->transfers[core->transfer_count] = (Transfer){op, shift, rows, destinations, 0, sender, 0};
+    return core->transfer_count++;
+}
+
 /* What a node wants to send. */
-static void offer(Core *core, i64 node, Packet packet) {
-    core->stops[node].outgoing = packet;
+static void offer(Core *core, i64 node, i64 number, i64 row) {
+    const Transfer *transfer = &core->transfers[number];
+    core->stops[node].outgoing = (Packet){core->cycle, number, row, transfer->destinations, row == transfer->rows - 1};
     core->stops[node].has_outgoing = 1;
     mark(core->carrying, node);
 }
 
-/* Whether a flag has counted enough for an engine. */
-static int met(const Core *core, const Tile *tile, Engine *engine, i64 flag, i64 expected) {
+/* Whether a flag has counted enough for an engine, or for the MAC array; who waited is noted with who raised it. */
+static int met(Core *core, const Tile *tile, Engine *engine, i64 flag, i64 expected) {
+    const Account *who = engine->number == TENSOR ? tile->mac : engine->account;
     engine->awaited = (i32)flag;
-    return tile->flags[flag] >= expected + core->chip.strict_compare;
+    if (tile->flags[flag] < expected + core->chip.strict_compare) return 0;
+    if (core->traces && who->cause == CAUSE_FLAG + flag)
+        log_row(&core->wakes, core->cycle, who - core->accounts, tile->raised_by[flag], 0, 0, 0);
+    return 1;
 }
 
-static void raise_flag(Tile *tile, i64 flag) {
+static void raise_flag(Tile *tile, i64 flag, i64 op) {
+    tile->raised_by[flag] = op;
     tile->rises[flag]++;
     tile->changed = 1;
 }

@@ -8,18 +8,6 @@
 #include "bus.c"
 #include "host.c"
 
-static i32 stirring(const Tile *tile) { return tile->busy_engines & ~tile->held; }
-
-/* The tile's cycle begins, if it has not yet. */
-static void ask_tile(Core *core, Tile *tile) {
-    if (marked(core->asked, tile->index)) return;
-    mark(core->asked, tile->index);
-    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle);
-    tile->works = 0;
-    free_ports(core, tile);
-    for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
-}
-
 static void arbitrate_tile(Core *core, Tile *tile) {
     const i32 ranks[] = {1 << RING_PRODUCER, MESH_BITS, 1 << NARROW_TO_WIDE | 1 << WIDE_TO_NARROW, 1 << TENSOR};
     for (int k = 0; k < 4; k++)
@@ -43,15 +31,15 @@ static void commit_late(Core *core, Tile *tile, int poked) {
         unmark(core->awake, tile->index);
 }
 
-static i32 shown(const Core *core, const Thread *thread, i32 kind, i64 node) {
+static void note_master(Core *core, const Thread *thread, i32 kind, i64 node) {
     int sent = kind == CREDIT && !core->stops[node].has_outgoing;
-    return thread->acted || sent ? BUSY : kind;
+    note(core, thread->account, core->cycle, thread->acted || sent ? BUSY : kind, thread->op);
 }
 
 static void commit_threads(Core *core, i32 infeed, i32 outfeed, i32 classifier) {
-    note(core->infeed.account, core->cycle, shown(core, &core->infeed, infeed, 0));
-    note(core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed);
-    note(core->classifier.account, core->cycle, shown(core, &core->classifier, classifier, core->chip.tiles + 1));
+    note_master(core, &core->infeed, infeed, 0);
+    note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed, core->taken);
+    note_master(core, &core->classifier, classifier, core->chip.tiles + 1);
     core->passed += core->passing;
     core->passing = 0;
     core->outfeed.acted = core->classifier.acted = 0;
@@ -60,11 +48,13 @@ static void commit_threads(Core *core, i32 infeed, i32 outfeed, i32 classifier) 
 static void step(Core *core) {
     i64 tiles = core->chip.tiles, stops = tiles + 3;
     core->stirred = 0;
-    note(core->host_infeed.account, core->cycle, live_host_infeed(core));
+    i32 host_infeed = live_host_infeed(core);
+    note(core, core->host_infeed.account, core->cycle, host_infeed, core->host_sent);
     i32 outfeed = live_outfeed(core), infeed = live_infeed(core);
     EACH(k, core->active, tiles + 1) request_stop(core, k);
     i32 classifier = live_classifier(core);
-    note(core->controller.account, core->cycle, live_controller(core));
+    i32 controller = live_controller(core);
+    note(core, core->controller.account, core->cycle, controller, core->next_op);
     if (core->cycle >= core->next_wake) wake_tiles(core);
     EACH(k, core->awake, tiles) ask_tile(core, &core->tiles[k]);
     EACH(k, core->carrying, stops) arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
@@ -105,7 +95,7 @@ static i64 next_event(const Core *core) {
 /* Whether nothing is in the middle of something. */
 static int is_over(const Core *core, i64 rows_out) {
     for (i64 k = 0; k < core->chip.accounts; k++)
-        if (core->accounts[k].kind != IDLE) return 0;
+        if (core->accounts[k].cause != IDLE) return 0;
     EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
     return core->next_op == core->end_op && core->host_sent == core->host_sendings && core->received == rows_out;
@@ -120,7 +110,7 @@ static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64
     memset(core->spent, 0, (size_t)(core->chip.tiles * core->chip.layers * CAUSES) * sizeof(i64));
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
     core->events.count = core->deliveries.count = core->waits.count = 0;
-    core->passed = core->host_sent = core->received = core->programs = core->request = 0;
+    core->passed = core->host_sent = core->received = core->taken = core->programs = core->request = 0;
     core->sendings = sendings;
     core->host_sendings = count;
     for (i64 k = 0; k < core->chip.requests; k++) core->program_at[k] = core->chip.announces ? NEVER : 0;
@@ -133,7 +123,7 @@ static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64
 i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, i64 rows_out, i64 latest,
              i64 *cycles) {
     restart(core, first, end, sendings, count);
-    for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 1 : next) {
+    for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle : next) {
         step(core);
         if (core->collided) return COLLIDED;
         if (core->cycle > latest) return ENDLESS;
@@ -184,11 +174,12 @@ static void new_bus_stop(Core *core, i64 place) {
     fifo_new(core, &stop->inbox, core->chip.bus_hop_cycles + 1, core->chip.bus_hop_cycles + 1);
 }
 
-/* A chip at rest; the tables must outlive it. */
-Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps) {
+/* A chip at rest, which `traces` whatever its units do, or not; the tables must outlive it. */
+Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps, i64 traces) {
     Core *core = calloc(1, sizeof(Core));
     *core = (Core){.ops = ops, .pool = pool, .bitmaps = bitmaps, .chip = *chip, .next_wake = NEVER};
     core->chip.accounts = 0;
+    core->traces = (i32)traces;
     core->accounts = zeros(core, chip->accounts, sizeof(Account));
     core->tiles = zeros(core, chip->tiles, sizeof(Tile));
     core->stops = zeros(core, chip->tiles + 3, sizeof(Stop));
@@ -213,8 +204,9 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
 }
 
 void core_free(Core *core) {
-    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data};
-    for (int k = 0; k < 3; k++) free(logs[k]);
+    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data, core->wakes.data};
+    for (int k = 0; k < 4; k++) free(logs[k]);
+    for (i64 k = 0; k < core->chip.accounts; k++) free(core->accounts[k].stays.data);
     for (void **block = core->blocks, **next; block; block = next) {
         next = block[0];
         free(block);
@@ -222,24 +214,25 @@ void core_free(Core *core) {
     free(core);
 }
 
-/* What is read out: how many numbers there are of each of READOUTS, and where they stand. */
+/* What is read out, one of READOUTS, the last for each account: how many numbers there are, and where they stand. */
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
     i64 spent = core->chip.tiles * core->chip.layers * CAUSES, a_transfer = sizeof(Transfer) / sizeof(i64);
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
                         {core->arrivals, core->chip.outputs, 0}, {core->program_at, core->chip.requests, 0},
-                        {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}};
-    *numbers = read[what].data;
-    return read[what].count;
+                        {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}, core->wakes};
+    const Log *log = what < READ_STAYS ? &read[what] : &core->accounts[what - READ_STAYS].stays;
+    *numbers = log->data;
+    return log->count;
 }
 
-/* The cycles of each account by kind, up to `end`; what a unit did last goes on to there; of a tensor
-   control that rests at last there is no more work. */
-void core_accounts(const Core *core, i64 end, i64 *cycles) {
+/* The cycles of each account by kind when the run is over, at `end`; tensor controls that rest have no more work. */
+void core_accounts(Core *core, i64 end, i64 *cycles) {
     for (i64 k = 0; k < core->chip.accounts; k++) {
-        const Account *account = &core->accounts[k];
-        memcpy(cycles + k * KINDS, account->cycles, sizeof account->cycles);
+        Account *account = &core->accounts[k];
         i64 place = k < core->chip.tiles * ACCOUNTS_A_TILE ? k % ACCOUNTS_A_TILE : -1;
         int works = place == TENSOR || place == ENGINES; /* with its MAC array */
-        cycles[k * KINDS + (works && account->kind == IDLE ? WORK : account->kind)] += end - account->since;
+        if (works && account->cause == IDLE) note(core, account, account->since, WORK, -1);
+        count(core, account, end);
+        memcpy(cycles + k * KINDS, account->cycles, sizeof account->cycles);
     }
 }

@@ -19,14 +19,14 @@ typedef uint64_t u64;
 #define ROW_BUFFERS 2
 #define FORWARDED_ROWS 2
 
-/* The cycles of a unit by kind; what was noted last goes on until something else is. */
-typedef struct { i64 cycles[KINDS], since, active_until; i32 kind; } Account;
+/* Growing numbers that are read out. */
+typedef struct { i64 *data, count, capacity; } Log;
+
+/* The cycles of a unit by kind; what was noted last, its cause and whose it is, goes on until something else is. */
+typedef struct { i64 cycles[KINDS], since, active_until, op; i32 cause; Log stays; } Account;
 
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
 typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;
-
-/* Growing numbers that are read out. */
-typedef struct { i64 *data, count, capacity; } Log;
 
 /* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
 typedef struct {
@@ -50,7 +50,7 @@ typedef struct {
     Engine engines[ENGINES];
     Link links[4];
     Account *mac;
-    i64 flags[FLAGS], rises[FLAGS];
+    i64 flags[FLAGS], rises[FLAGS], raised_by[FLAGS]; /* last, by which instruction; -1: a tail */
     i64 resets, changed;
     i64 index, tensor_end, spent_until, left_at, wake_at;
     i64 *spending;
@@ -68,7 +68,7 @@ typedef struct { Packet packet; i64 parts; i32 own, taken, forwarded; } Passing;
 typedef struct {
     Account *account;
     Packet *waiting;
-    i64 head, count, credits, open, delivered; /* `delivered`: where its last rows are in that log */
+    i64 head, count, credits, open, op, delivered; /* `delivered`: where its last rows are in that log */
     Packet outgoing;
     Passing passing[2];
     i32 passings, has_outgoing, node;
@@ -98,7 +98,7 @@ typedef struct {
     const u64 *bitmaps;
     Chip chip;
     i64 cycle, next_wake, credited_count;
-    i32 stirred, collided;
+    i32 stirred, collided, traces;
     Account *accounts;
     Tile *tiles;
     Stop *stops, **credited; /* those that get a credit back in this cycle */
@@ -112,12 +112,12 @@ typedef struct {
     i64 host_sendings, host_sent, last_arrival, programs, request;
     i64 *program_at; /* when each request's instructions are there */
     i64 *arrivals; /* of each output's last row */
-    i64 passed, passing, fences, outfeeds, through, received;
+    i64 passed, passing, fences, outfeeds, through, received, taken; /* `taken`: rows of the outfeed, and its ends */
     i64 next_op, end_op, start;
     i64 transfer_count, passage_count;
     Transfer *transfers;
     Passage *passages; /* of this cycle */
     i64 *spent; /* tile, layer, cause */
-    Log events, deliveries, waits;
+    Log events, deliveries, waits, wakes;
     void **blocks; /* of memory */
 } Core;

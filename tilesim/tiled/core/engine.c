@@ -42,7 +42,7 @@ static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
     int listed = engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done;
     if (!listed && (!op->rise_period || done % op->rise_period)) return;
     engine->rise += listed;
-    raise_flag(tile, op->flag);
+    raise_flag(tile, op->flag, engine->op);
     if (done < op->rounds) log_event(core, tile, engine, ROSE, done);
 }
 
@@ -88,12 +88,8 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
         link->sent = link->written = 0;
         stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
     }
-    if (engine->number == RING_PRODUCER) {
-        const Columns *op = OP(engine);
-        engine->transfer = core->transfer_count++;
-        core->transfers[engine->transfer] =
-            (Transfer){engine->op, 0, op->rounds, op->destinations, 0, tile->index, 0};
-    }
+    if (engine->number == RING_PRODUCER)
+        engine->transfer = new_transfer(core, engine->op, 0, OP(engine)->rounds, OP(engine)->destinations, tile->index);
 }
 
 static void prepare(Core *core, Tile *tile, Engine *engine) {
@@ -118,24 +114,19 @@ static void proceed(Core *core, Tile *tile, Engine *engine) {
     } else if (engine->number == RING_PRODUCER) {
         engine->reads_now = 0;
         if (!engine->packet || engine->parts < core->chip.ring_parts) return;
-        i64 row = engine->step - 1, tail = engine->step == OP(engine)->rounds;
-        offer(core, tile->index + 1, (Packet){core->cycle, engine->transfer, row, OP(engine)->destinations, (i32)tail});
+        offer(core, tile->index + 1, engine->transfer, engine->step - 1);
     }
-}
-
-static void take_up(Core *core, Tile *tile, Engine *engine) {
-    engine->op = fifo_take(core, &engine->buffer);
-    wake_bus(core, tile->index);
-    engine->fill_cycles = core->chip.fill_cycles;
-    engine->wait = 0;
-    engine->begun = 0;
-    wait_is_over(core, tile, engine, IDLE, core->cycle);
 }
 
 static void request(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0) {
         if (fifo_head(&engine->buffer, core->cycle) < 0) return;
-        take_up(core, tile, engine);
+        engine->op = fifo_take(core, &engine->buffer);
+        wake_bus(core, tile->index);
+        engine->fill_cycles = core->chip.fill_cycles;
+        engine->wait = 0;
+        engine->begun = 0;
+        wait_is_over(core, tile, engine, IDLE, core->cycle);
     }
     if (!engine->begun) prepare(core, tile, engine);
     if (engine->begun) proceed(core, tile, engine);
@@ -190,10 +181,7 @@ static void advance_tensor(Core *core, Tile *tile, Engine *engine) {
     }
 }
 
-static i32 flag_cause(const Core *core, const Engine *engine) {
-    const i64 *gate = core->pool + core->ops[engine->op].gates + 3 * engine->gate;
-    return (i32)(CAUSE_FLAG + gate[1]);
-}
+static i32 cause_of(const Engine *engine, i32 kind) { return kind == FLAG ? CAUSE_FLAG + engine->awaited : kind; }
 
 /* In this layer the tile's tensor control spends its cycles on something else from now on. */
 static void spend(Tile *tile, i64 *on, i64 cycle) {
@@ -204,21 +192,18 @@ static void spend(Tile *tile, i64 *on, i64 cycle) {
 }
 
 static void commit_tensor(Core *core, Tile *tile, Engine *engine) {
-    i64 op = engine->op;
-    if (!engine->begun) {
-        note(tile->mac, core->cycle, engine->kind);
-        note(engine->account, core->cycle, engine->kind);
-        return;
+    i64 op = engine->op, layer = tile->index * core->chip.layers + OP(engine)->layer;
+    i32 held = cause_of(engine, engine->kind), cause = held, any = 0;
+    if (engine->begun) {
+        cause = engine->reads_now ? BUSY : held;
+        spend(tile, core->spent + layer * CAUSES + cause, core->cycle);
+        any = engine->reads_now || engine->extra_now || engine->writes_now;
+        advance_tensor(core, tile, engine);
+        tile->works = any;
+        core->stirred |= any;
     }
-    i32 kind = engine->reads_now ? BUSY : engine->kind;
-    i64 *spent = core->spent + (tile->index * core->chip.layers + core->ops[op].layer) * CAUSES;
-    spend(tile, spent + (kind == FLAG ? flag_cause(core, engine) : kind), core->cycle);
-    int any = engine->reads_now || engine->extra_now || engine->writes_now;
-    advance_tensor(core, tile, engine);
-    tile->works = any;
-    core->stirred |= any;
-    note(tile->mac, core->cycle, kind);
-    note(engine->account, core->cycle, any ? BUSY : engine->kind);
+    note(core, tile->mac, core->cycle, cause, op);
+    note(core, engine->account, core->cycle, any ? BUSY : held, op);
 }
 
 static i32 copy_holds(Core *core, Tile *tile, Engine *engine) {
@@ -307,7 +292,7 @@ static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
         stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
     }
     i32 kind = engine->reads_now ? BUSY : engine->kind;
-    note(link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE);
+    note(core, link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE, engine->op);
     return kind;
 }
 
@@ -341,25 +326,20 @@ static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
     engine->kind = held ? held : PORT;
 }
 
-static void write_mesh_in(Core *core, Tile *tile, Engine *engine) {
-    const Columns *op = OP(engine);
+static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
-    if (op->fill)
+    if (engine->writes_now && OP(engine)->fill)
         engine->fills--;
-    else {
+    else if (engine->writes_now) {
         link->head = (link->head + 1) % core->chip.mesh_room_beats;
         link->count--;
         link->written++;
         mark(core->poked, tile->links[engine->number - MESH_IN_NORTH].to);
     }
-    if (++engine->register_parts == op->parts_an_access) {
+    if (engine->writes_now && ++engine->register_parts == OP(engine)->parts_an_access) {
         engine->register_parts = 0;
         rise(core, tile, engine, engine->written = ++engine->step);
     }
-}
-
-static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
-    if (engine->writes_now) write_mesh_in(core, tile, engine);
     if (engine->makes_now) {
         engine->fills++;
         if (++engine->made == OP(engine)->words_an_access) {
@@ -384,9 +364,9 @@ static const struct {
 };
 
 static void retire(Core *core, Tile *tile, Engine *engine) {
-    note(engine->account, core->cycle + 1, IDLE);
+    note(core, engine->account, core->cycle + 1, IDLE, -1);
     if (engine->number == TENSOR) {
-        note(tile->mac, core->cycle + 1, IDLE);
+        note(core, tile->mac, core->cycle + 1, IDLE, -1);
         tile->tensor_end = core->cycle + 1;
         tile->works = 0;
         spend(tile, NULL, core->cycle + 1);
@@ -418,7 +398,7 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
         if (engine->begun) kind = ROLES[engine->number].advance(core, tile, engine);
         asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued);
         if (asks) core->stirred = 1;
-        note(engine->account, core->cycle, kind);
+        note(core, engine->account, core->cycle, cause_of(engine, kind), engine->op);
     }
     if (!asks && waits(core, tile, engine, kind)) tile->held |= 1 << engine->number;
     if (!asks && kind == FLAG) tile->held_by[engine->awaited] |= 1 << engine->number;
@@ -434,5 +414,5 @@ static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     engine->seen = link->written;
     if (engine->register_parts || engine->step < OP(engine)->rounds || link->written < link->sent) return;
     retire(core, tile, engine);
-    note(link->account, core->cycle + 1, IDLE);
+    note(core, link->account, core->cycle + 1, IDLE, -1);
 }

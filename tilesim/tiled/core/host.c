@@ -35,11 +35,6 @@ static i32 live_host_infeed(Core *core) {
 /* What thread->state says of an infeed, or the classifier, beyond RESTS. */
 enum { TURNS = FORWARDS, READS = CARRIES, SENDS = 4, ENTERS, REPLIES };
 
-static void send_row(Core *core, Thread *thread, i64 node, i64 rows, i64 destinations) {
-    offer(core, node, (Packet){core->cycle, thread->transfer, thread->row, destinations, thread->row == rows - 1});
-    thread->state = SENDS;
-}
-
 /* What a row on its way to the ring waits for; 0: it is there. */
 static i32 sends(Core *core, Thread *thread, i64 node) {
     if (thread->state == SENDS) {
@@ -48,12 +43,6 @@ static i32 sends(Core *core, Thread *thread, i64 node) {
         thread->state = ENTERS;
     }
     return core->cycle < thread->until ? BUSY : 0;
-}
-
-static void new_transfer(Core *core, Thread *thread, i64 shift, i64 rows, i64 destinations, i64 sender) {
-    thread->row = 0;
-    thread->transfer = core->transfer_count++;
-    core->transfers[thread->transfer] = (Transfer){thread->op, shift, rows, destinations, 0, sender, 0};
 }
 
 static void begin_infeed(Core *core) {
@@ -65,7 +54,8 @@ static void begin_infeed(Core *core) {
         rests(core, thread, INFEED_UNIT);
         return;
     }
-    if (!thread->row) new_transfer(core, thread, thread->transfers_done, op->rounds, op->destinations, -1);
+    if (!thread->row)
+        thread->transfer = new_transfer(core, thread->op, thread->transfers_done, op->rounds, op->destinations, -1);
     thread->until = core->cycle + core->chip.data_row_cycles;
     thread->state = READS;
 }
@@ -97,7 +87,8 @@ static i32 live_infeed(Core *core) {
             break;
         case READS:
             if ((kind = awaits_row(core, op))) return kind;
-            send_row(core, thread, 0, op->rounds, op->destinations);
+            offer(core, 0, thread->transfer, thread->row);
+            thread->state = SENDS;
             break;
         default:
             if ((kind = sends(core, thread, 0))) return kind;
@@ -112,6 +103,7 @@ static void next_row_of_outfeed(Core *core) {
     const Columns *op = &core->ops[thread->op];
     i64 rows = op->rounds * (op->kind == INFEED_OP ? op->transfers : 1);
     core->stirred = 1;
+    core->taken++;
     if (thread->row < rows) {
         thread->posted = 1;
         thread->got = 0;
@@ -137,13 +129,11 @@ static i32 live_outfeed(Core *core) {
             if (thread->state == ENTERS) break;
             const i64 *owes = core->pool + core->ops[thread->op].owes + thread->row;
             thread->until = carry(core, &core->from_chip, *owes, core->chip.from_chip_pays);
+            note(core, core->host_outfeed.account, core->cycle, BUSY, core->received);
             break;
         case SENDS:
-            if (core->cycle < thread->until) {
-                note(core->host_outfeed.account, core->cycle, BUSY);
-                return BUSY;
-            }
-            note(core->host_outfeed.account, core->cycle, IDLE);
+            if (core->cycle < thread->until) return BUSY;
+            note(core, core->host_outfeed.account, core->cycle, IDLE, -1);
             core->received++;
             core->arrivals[core->ops[thread->op].output] = core->last_arrival =
                 core->cycle + core->chip.host_latency_cycles + (core->from_chip.owed > 0);
@@ -181,12 +171,14 @@ static i32 live_classifier(Core *core) {
             break;
         case TURNS:
             if (core->cycle < thread->until) return BUSY;
-            new_transfer(core, thread, 0, op->reply_rows, 1, core->chip.tiles);
+            thread->transfer = new_transfer(core, thread->op, 0, op->reply_rows, 1, core->chip.tiles);
             log_row(&core->events, core->cycle, -1, thread->op, CLASSIFIER_UNIT, RETIRED, thread->transfer);
+            thread->row = 0;
             thread->state = REPLIES;
             break;
         case REPLIES:
-            send_row(core, thread, node, op->reply_rows, 1);
+            offer(core, node, thread->transfer, thread->row);
+            thread->state = SENDS;
             break;
         default:
             if ((kind = sends(core, thread, node))) return kind;

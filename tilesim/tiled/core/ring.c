@@ -1,7 +1,5 @@
 /* The data ring: packets of one wide row pass from stop to stop. */
 
-static void ask_tile(Core *core, Tile *tile);
-
 static int is_for(const Core *core, const Packet *packet, i64 node) {
     const Transfer *transfer = &core->transfers[packet->transfer];
     return has_bit(core, core->ops[transfer->op].to, node - 1 - transfer->shift);
@@ -60,7 +58,7 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
 static void hear_tail(Core *core, i64 node) {
     core->passing += node == 0;
     if (node == 0 || node > core->chip.tiles) return;
-    raise_flag(&core->tiles[node - 1], FLAG_ORDINAL);
+    raise_flag(&core->tiles[node - 1], FLAG_ORDINAL, -1);
     mark(core->poked, node - 1);
 }
 
@@ -72,6 +70,7 @@ static void pass(Core *core, Stop *stop, Packet packet, i64 left, int own, int t
         Stop *next = &core->stops[stop->node < core->chip.tiles + 2 ? stop->node + 1 : 0];
         i64 places = core->chip.ring_hop_cycles + 1;
         stop->credits--;
+        stop->op = core->transfers[packet.transfer].op;
         packet.left = left;
         packet.at = core->cycle + core->chip.ring_hop_cycles;
         next->waiting[(next->head + next->count++) % places] = packet;
@@ -120,7 +119,7 @@ static void pass_part(Core *core, Stop *stop, Stop *upstream, Passing *passing) 
 
 static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
     if (!stop->count && !stop->has_outgoing && !stop->passings) {
-        note(stop->account, core->cycle, IDLE);
+        note(core, stop->account, core->cycle, IDLE, -1);
         unmark(core->carrying, stop->node);
         return;
     }
@@ -132,7 +131,7 @@ static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
         if (stop->passing[k].parts) stop->passing[kept++] = stop->passing[k];
     }
     stop->passings = kept;
-    note(stop->account, core->cycle, kind);
+    note(core, stop->account, core->cycle, kind, stop->op);
 }
 
 /* Transfers meet if at some stop a packet of one lies between the first and the last of another. */

@@ -3,26 +3,27 @@
 from __future__ import annotations
 
 import ctypes
+from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
 from tilesim.tiled.core.build import library
+from tilesim.tiled.flat.accounts import account_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
-    ACCOUNTS_A_TILE,
     CHIP,
     KINDS,
     LOG_COLUMNS,
     OUTCOMES,
     READOUTS,
+    STAYS,
     TRANSFER_COLUMNS,
 )
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.readout import SectionLog, Timing
+from tilesim.tiled.flat.readout import SectionLog, Stays, Timing
 from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
-from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
@@ -30,8 +31,9 @@ LATEST = 1 << 40
 """The last cycle to which a run may come."""
 
 
-def timed(program: Program, path: Path | None = None, tables: Tables | None = None) -> Timing:
-    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own.
+def timed(program: Program, path: Path | None = None, tables: Tables | None = None, traces: bool = False) -> Timing:
+    """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own;
+    ``traces``: with what a trace is made of.
 
     Raises:
         NoCompiler: there is no core.
@@ -40,9 +42,10 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
     assert len(tables.ops) == len(program.load) + len(program.run)
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
-    state = core.core_new(*(array.ctypes.data for array in arrays))
+    state = core.core_new(*(array.ctypes.data for array in arrays), traces)
     try:
-        return _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
+        timing = _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
+        return replace(timing, stays=_stays(core, state, program.topology)) if traces else timing
     finally:
         core.core_free(state)
 
@@ -84,38 +87,41 @@ def _log(core: ctypes.CDLL, state: int) -> SectionLog:
     return SectionLog(events, deliveries)
 
 
+def _stays(core: ctypes.CDLL, state: int, topology: Topology) -> Stays:
+    numbers = {track: k for k, track in enumerate(account_tracks(topology)) if track}
+    of_tracks = [_view(core, state, READOUTS.index("stays") + numbers[track]) for track in sorted(numbers)]
+    stays = [numbers.view([*STAYS.items()]) for numbers in of_tracks]
+    track = np.repeat(np.arange(len(stays), dtype=np.min_scalar_type(len(stays))), [len(each) for each in stays])
+    columns = [
+        np.concatenate([each[name] for each in stays], dtype=dtype, casting="unsafe")
+        for name, dtype in {**STAYS, "cause": "u1"}.items()
+    ]
+    start, end, op, cause = columns
+    return Stays(track, start, end, op, cause, _read(core, state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
+
+
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
+    return _view(core, state, READOUTS.index(what)).copy()
+
+
+def _view(core: ctypes.CDLL, state: int, what: int) -> Numbers:
+    """Numbers where the core has them."""
     place = ctypes.c_void_p()
-    count = core.core_read(state, READOUTS.index(what), ctypes.byref(place))
-    if not count or place.value is None:
+    count = core.core_read(state, what, ctypes.byref(place))
+    if not count:
         return np.empty(0, np.int64)
-    return np.array((ctypes.c_int64 * count).from_address(place.value))  # a copy
+    assert place.value is not None
+    return np.frombuffer((ctypes.c_int64 * count).from_address(place.value), np.int64)
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
     """By track, as far as they are not 0."""
     found = {}
-    for track, row in zip(_tracks(topology), cycles.tolist(), strict=True):
+    for track, row in zip(account_tracks(topology), cycles.tolist(), strict=True):
         named = {k if k in ("idle", "busy") else f"stall:{k}": n for k, n in zip(KINDS, row, strict=True) if n}
         if track:
             found[track] = named
     return found
-
-
-def _tracks(topology: Topology) -> list[str]:
-    """The tracks in the order of the core's accounts; empty where the chip has no such unit."""
-    tracks = []
-    for tile in range(topology.tiles):
-        there = [side for side in Side if neighbour(topology.grid, tile, side) is not None]
-        absent = {f"mesh_out_{side}" for side in Side if side not in there} | {Engine.RING_CONSUMER_B}
-        tracks += ["" if engine in absent else f"chip.tile{tile}.{engine}" for engine in Engine]
-        tracks += [f"chip.tile{tile}.mac_array"]
-        tracks += [f"chip.mesh.tile{tile}.{side}" if side in there else "" for side in Side]
-    assert len(tracks) == topology.tiles * ACCOUNTS_A_TILE
-    tracks += [f"chip.ring.link{node}" for node in range(topology.ring_links)]
-    tracks += [f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops)]
-    names = ("host.infeed", "host.outfeed", "infeed", "outfeed", "classifier", "controller")
-    return [*tracks, *(f"chip.{name}" for name in names)]
 
 
 @lru_cache(maxsize=4)
@@ -130,7 +136,7 @@ def loaded(path: Path) -> ctypes.CDLL:
     except OSError as error:
         raise NoCompiler(f"the core can't be loaded: {error}") from None
     number, place = ctypes.c_int64, ctypes.c_void_p
-    core.core_new.argtypes, core.core_new.restype = [place] * 4, place
+    core.core_new.argtypes, core.core_new.restype = [*[place] * 4, number], place
     core.core_run.restype = number
     core.core_run.argtypes = [place, number, number, place, number, number, number, place]
     core.core_read.argtypes, core.core_read.restype = [place, number, place], number

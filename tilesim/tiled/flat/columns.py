@@ -12,10 +12,12 @@ MOST = 1 << 40
 """Below this are the cycles of a run, and all counts."""
 KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work")
 """Kinds of cycles, in the order of an account's numbers."""
+CAUSES = (*KINDS, *Flag)
+"""What a unit's cycles are for, a kind or the flag that is awaited."""
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
-READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers")
+READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers", "wakes", "stays")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
 UNITS = ("infeed", "outfeed", "classifier", "controller")
@@ -156,6 +158,11 @@ OF_CHIP = {
 """What it knows of the chip."""
 OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT}
 """What it knows of what the host sends."""
+STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
+"""What the core keeps for a trace: between these cycles those of a unit were for an instruction, and had a cause. In
+place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of
+an instruction.
+"""
 COLUMNS, CHIP, SENDINGS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS)
 
 
@@ -175,11 +182,12 @@ def header_text() -> str:
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",
         f"#define RUN_COLUMNS {len(RUN)}",
         f"#define FLAG_ORDINAL {[*Flag].index(Flag.RING_PRODUCER_A)}",
-        "#define CAUSE_FLAG KINDS",
-        "#define CAUSES (KINDS + FLAGS)",
+        f"#define CAUSE_FLAG {len(KINDS)}",
+        f"#define CAUSES {len(CAUSES)}",
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
         _struct("Sending", SENDINGS),
+        f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in STAYS.items())} }} Stay;",
     ]
     return "\n".join(lines) + "\n"
 

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import HostTensor, Program
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.host.sendings import requests, takes_from_host
+from tilesim.tiled.units.host.sendings import PROGRAM, REQUEST, requests, takes_from_host
 
 
 class Sent(NamedTuple):
@@ -19,6 +19,8 @@ class Sent(NamedTuple):
     size_bytes: int
     is_row: bool = True
     pause_cycles: int = 0
+    label: str = ""
+    """What a timeline calls it: rows are named by their infeed."""
 
 
 def sent(program: Program, section: Sequence[Instruction]) -> Iterator[Sent]:
@@ -28,13 +30,15 @@ def sent(program: Program, section: Sequence[Instruction]) -> Iterator[Sent]:
     begins = {request.begins for request in program.requests if request.begins}
     for request in requests(section, begins):
         if topology.request_cycles:
-            yield Sent(-1, 0, is_row=False, pause_cycles=topology.request_cycles)
+            yield Sent(-1, 0, False, topology.request_cycles, REQUEST)
         if topology.host.announces_requests:
-            yield Sent(-1, program_bytes(request) if topology.host.sends_instructions else 0, is_row=False)
+            size_bytes = program_bytes(request) if topology.host.sends_instructions else 0
+            yield Sent(-1, size_bytes, is_row=False, label=PROGRAM)
         for op in request:
             if isinstance(op, Infeed) and takes_from_host(op, topology):
                 sizes = repeat(row_bytes) if op.source == "data" else left
-                yield from (Sent(op.layer, size) for _, size in zip(range(op.total_rows), sizes, strict=False))
+                rows = zip(range(op.total_rows), sizes, strict=False)
+                yield from (Sent(op.layer, size, label=op.label) for _, size in rows)
     yield from (Sent(-1, size) for size in left)
 
 

@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
@@ -20,6 +23,20 @@ class SectionLog:
     deliveries: Numbers
 
 
+class Stays(NamedTuple):
+    """What units did in both sections, those of a track together and in their order: ``track`` is a place among the
+    names of all, sorted, and the others are :data:`~tilesim.tiled.flat.columns.STAYS`. ``wakes`` says who waited for a
+    flag that rose: cycle, account, and the instruction that raised it (-1: none).
+    """
+
+    track: NDArray[Any]
+    start: Numbers
+    end: Numbers
+    op: NDArray[Any]
+    cause: NDArray[Any]
+    wakes: Numbers
+
+
 @dataclass(frozen=True)
 class Timing:
     """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
@@ -28,7 +45,7 @@ class Timing:
     moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
     tile's tensorops for each request and layer (none before the first) by cause, and ``waits`` those between them:
     tile, instruction, cause, from when to when. ``programs``: when each request, if the host announces it, was
-    there; ``arrivals``: when the last row of each output was at the host.
+    there; ``arrivals``: when the last row of each output was at the host; ``stays``: what a trace is made of.
     """
 
     outcome: str
@@ -43,6 +60,7 @@ class Timing:
     waits: Numbers | None = None
     programs: Numbers | None = None
     arrivals: Numbers | None = None
+    stays: Stays | None = None
 
     @property
     def events(self) -> Numbers | None:

@@ -30,11 +30,11 @@ def library() -> Path:
     return made
 
 
-def timed(program: Program, tables: Tables | None = None) -> Timing:
-    """What the core makes of a program, of a core that there is."""
+def timed(program: Program, tables: Tables | None = None, traces: bool = False) -> Timing:
+    """What the core makes of a program, of a core that there is; ``traces``: with what a trace is made of."""
     from tilesim.tiled.core.timing import timed as of_core
 
-    return of_core(program, tables=tables)
+    return of_core(program, tables=tables, traces=traces)
 
 
 def standing() -> str:

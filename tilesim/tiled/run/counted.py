@@ -18,13 +18,13 @@ from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
-from tilesim.tiled.flat.columns import KINDS, UNITS
+from tilesim.tiled.flat.columns import CAUSES, UNITS
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
 from tilesim.tiled.flat.tables import Numbers, requests_of
 from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
-from tilesim.tiled.isa.model.fields import Engine, Flag, Side, bits, neighbour
+from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
     WORD_BYTES,
     Classify,
@@ -48,7 +48,6 @@ from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.tensor_control import LayerShare
 
-CAUSES = (*KINDS, *Flag)
 NOT_THERE = Engine.RING_CONSUMER_B
 """What no chip has whose programs are covered."""
 SHOWN = {"idle": Reason.INSTRUCTION}

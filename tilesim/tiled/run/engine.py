@@ -20,7 +20,8 @@ from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
-from tilesim.tiled.run.counted import counted
+from tilesim.tiled.run.counted import counted, tracks
+from tilesim.tiled.run.spans import trace_of_run
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -58,12 +59,13 @@ def _without_core(error: NoCompiler, asked: bool) -> str:
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
+    frame.must_match_tracks(options, program, tracks(program.topology))
     host = host_driver.HostSide(program, inputs)
     samples, rows = host.samples, [row for row in host.rows if not isinstance(row, MadeRow)]
     layers = tuple(layer.name for layer in program.layers)
     options.on_start(lambda: RunProgress("run", 0, None, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
-    timing = timed(program, tables=tables_of(program, decoder))
+    timing = timed(program, tables=tables_of(program, decoder), traces=options.recording is not None)
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
@@ -75,13 +77,15 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
             raise InputError(f"{program.name}: {_taking_parts(program, error.place)}") from None
         return ""
     cycles = range(timing.start, timing.start + timing.cycles)
+    trace = None if options.recording is None else trace_of_run(program, timing, options.recording)
     return Run(
         outputs=[
             host_driver.output_array(tensor, np.broadcast_to(each, (samples, each.shape[1])))
             for tensor, each in zip(program.outputs, data, strict=True)
         ],
         cycles=timing.cycles,
-        statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, None),
+        statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, trace),
+        trace=trace,
         engine="compiled",
     )
 
@@ -95,7 +99,6 @@ def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[
     """What keeps the compiled engine from running a program as it is to be run."""
     said = {
         "keep_tensors": options.keep_tensors,
-        "trace": options.recording is not None,
         "holds": bool(options.holds),
         "instant": bool(options.instant),
         "signals": options.signals is not None,

@@ -220,10 +220,12 @@ class Chip:
         return here or any(tile.flags.awaited(flag) for tile in self.tiles for flag in ORDINALS.values())
 
     def _raise_fence(self, increment: int, waker: Waker | None) -> None:
-        self.sequencer.counters.raise_by(FENCES, increment, waker)
+        self.sequencer.unit.woken_by(waker, Reason.FLAG)
+        self.sequencer.counters.raise_by(FENCES, increment)
 
     def _count_outfeed(self) -> None:
-        self.sequencer.counters.raise_by(OUTFEEDS, 1, self.outfeed.unit.waker)
+        self.sequencer.unit.woken_by(self.outfeed.unit.waker, Reason.FLAG)
+        self.sequencer.counters.raise_by(OUTFEEDS, 1)
 
     def _count_program(self) -> None:
         self.sequencer.counters.raise_by(PROGRAMS, 1, Waker(self.host_infeed.unit.track, PROGRAM))

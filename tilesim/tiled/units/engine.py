@@ -124,7 +124,7 @@ class TileEngine(ABC, Generic[Op]):
 
     def hear(self, waker: Waker | None) -> None:
         """The flag that held the engine until now was raised by ``waker``."""
-        self.unit.woken_by(waker)
+        self.unit.woken_by(waker, Reason.FLAG)
 
     def pipe(self, costs: Costs, form: PipeForm, move: Callable[[int, int], None]) -> Pipe:
         """The groups of the instruction in hand, which begin in this cycle; they are the engine's work."""

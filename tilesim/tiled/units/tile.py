@@ -117,14 +117,18 @@ class Tile:
         waker: Waker | None = None
 
         def look(_: simpy.Event | None = None) -> None:
+            self._clock.phase(Phase.ARBITRATE).callbacks.append(pass_or_wait)  # whoever drains in this cycle has
+
+        def pass_or_wait(_: simpy.Event) -> None:
             nonlocal waker
             busy = next((engine for engine in engines if engine.unfinished), None)
-            if busy is not None:
-                waker = Waker(busy.unit.track, busy.unfinished[-1].label)
-            drained = self._clock.phase(Phase.ARBITRATE) if busy is None else busy.drained()
-            drained.callbacks.append(end if busy is None else look)
+            if busy is None:
+                end()
+                return
+            waker = Waker(busy.unit.track, busy.unfinished[-1].label)
+            busy.drained().callbacks.append(look)
 
-        def end(_: simpy.Event) -> None:
+        def end() -> None:
             for flag in op.reset:
                 self.flags.reset(flag)
             if op.increment:

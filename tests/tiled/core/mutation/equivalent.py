@@ -10,8 +10,6 @@ EQUIVALENT = {
         "who wakes a stop is asked after it in a cycle, so that its mark stays until the next",
     "bus.c: if (!carries && stop->active_until <= core->cycle) unmark(core->active, place); -> ;":
         "a stop is asked that has nothing to carry, and does nothing",
-    "core.c: for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 1 : next) { -> for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle + 2 : next) {":
-        "the next section begins a cycle later, when everything rests, and counts from there",
     "common.c: core->blocks = block; -> ;":
         "memory is not given back, which changes no run",
     "core.c: if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until; -> if (core->accounts[k].active_until >= cycles[1]) cycles[1] = core->accounts[k].active_until;":

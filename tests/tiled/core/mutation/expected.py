@@ -19,6 +19,8 @@ from tilesim.machines.frame import named
 from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.host import random_inputs
 from tilesim.machines.options import RunOptions
+from tilesim.run import Run
+from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
@@ -42,14 +44,14 @@ Retirement = tuple[int, int, str]
 
 
 class Expected(NamedTuple):
-    """A program, and its run by SimPy: outputs, run.json and when each instruction retires on each tile; nothing of a
-    run that can't come to its end.
+    """A program, and its run by SimPy: outputs, what is :func:`said` of it, and when each instruction retires on each
+    tile; nothing of a run that can't come to its end.
     """
 
     program: Program
     inputs: Sequence[NDArray[Any]]
     outputs: Sequence[NDArray[Any]] | None = None
-    document: str = ""
+    said: str = ""
     retired: Sequence[Retirement] = ()
 
 
@@ -75,13 +77,19 @@ def _all() -> Iterator[Expected]:
 
 def _of(program: Program, inputs: Sequence[NDArray[Any]]) -> Iterator[Expected]:
     try:
-        run = simulate(program, inputs, RunOptions(engine="simpy"))
+        run = simulate(program, inputs, RunOptions(engine="simpy", recording=Recording()))
     except ProgramError:
         return  # no program
     except RunError:
         yield Expected(program, inputs)
         return
-    yield Expected(program, inputs, run.outputs, run.json(), _retired(named(program), inputs))
+    yield Expected(program, inputs, run.outputs, said(run), _retired(named(program), inputs))
+
+
+def said(run: Run) -> str:
+    """Of a run with its trace: run.json, which has the hash of that, and who ended each stall."""
+    assert run.trace is not None
+    return f"{run.json()} {run.trace.released_by.tolist()}"
 
 
 def _retired(program: Program, inputs: Sequence[NDArray[Any]]) -> list[Retirement]:

@@ -12,9 +12,10 @@ from pathlib import Path
 
 import numpy as np
 
-from tests.tiled.core.mutation.expected import Expected, retired
+from tests.tiled.core.mutation.expected import Expected, retired, said
 from tilesim.machines.frame import named
 from tilesim.machines.options import RunOptions
+from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.core import build, timing
 from tilesim.tiled.flat.columns import COLUMNS, EVENTS
 from tilesim.tiled.flat.missing import NoCompiler
@@ -25,6 +26,7 @@ from tilesim.tiled.isa.model.instructions import Classify, Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine
 
+TRACED = RunOptions(engine="compiled", recording=Recording())
 SAME, DIFFERS, NOT_COMPILED = 0, 3, 4
 MOST_BYTES = 3 << 30
 LATEST = 1 << 20
@@ -38,14 +40,14 @@ class Tried:
         self._library = library
         self.timing: Timing | None = None
 
-    def timed(self, program: Program, tables: Tables | None = None) -> Timing:
-        self.timing = timing.timed(program, self._library, tables)
+    def timed(self, program: Program, tables: Tables | None = None, traces: bool = True) -> Timing:
+        self.timing = timing.timed(program, self._library, tables, traces)
         return self.timing
 
     def difference(self, expected: Expected) -> str:
         """What differs of a program's run; empty if nothing does."""
         try:
-            run = engine.compiled_run(expected.program, expected.inputs, RunOptions(engine="compiled"), racing=False)
+            run = engine.compiled_run(expected.program, expected.inputs, TRACED, racing=False)
         except Exception as error:  # noqa: BLE001  # whatever comes of a log that no core can have made
             return f"{type(error).__name__}: {error}"
         if expected.outputs is None or isinstance(run, str):
@@ -58,7 +60,7 @@ class Tried:
             return "rises"
         if any(not np.array_equal(one, other) for one, other in zip(run.outputs, expected.outputs, strict=True)):
             return "outputs"
-        return "" if run.json() == expected.document else "run.json"
+        return "" if said(run) == expected.said else "run.json, or who ended stalls"
 
     def goes_through(self, expected: Expected) -> str:
         """Nothing, if nobody ends the process; for sanitizers, to whom bytes are nothing."""

@@ -102,7 +102,7 @@ class Sequencer:
         self.unit.instruction = first.label
         there = self.counters.reached(PROGRAMS, self._programs)
         waker = yield from self.unit.wait(there, Reason.HOST, lambda: "a request and its instructions from the host")
-        self.unit.woken_by(waker)
+        self.unit.woken_by(waker, Reason.HOST)
         self.began.append(self._clock.cycle)
         self._current = None
 
@@ -138,13 +138,11 @@ class Sequencer:
 
     def _await_fences(self, op: isa.ScalarFence) -> Work:
         met = self.counters.reached(FENCES, op.count)
-        waker = yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
-        self.unit.woken_by(waker)
+        yield from self.unit.wait(met, Reason.FLAG, lambda: self._describe(op))
         self.counters.raise_by(FENCES, -op.count)
         if op.idle:
             left = self.counters.reached(OUTFEEDS, self._outfeeds)
-            waker = yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
-            self.unit.woken_by(waker)
+            yield from self.unit.wait(left, Reason.FLAG, self._describe_outfeed)
         yield self._clock.timeout(1)
         self.unit.spend(BUSY)
 

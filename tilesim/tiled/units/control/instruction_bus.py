@@ -253,7 +253,7 @@ class InstructionBus:
 
     def _begin_fence(self, stop: BusStop, place: int, op: TileFence) -> None:
         def end(through: simpy.Event) -> None:
-            stop.unit.woken_by(through.value)
+            stop.unit.woken_by(through.value, Reason.FLAG)
             stop.fenced = False
             stop.fenced_until = self._clock.cycle
             self._wake(place + 1)

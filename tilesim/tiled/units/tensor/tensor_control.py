@@ -130,7 +130,7 @@ class TensorControl(TileEngine[TensorOp]):
 
     def hear(self, waker: Waker | None) -> None:
         super().hear(waker)
-        self.mac_unit.woken_by(waker)
+        self.mac_unit.woken_by(waker, Reason.FLAG)
 
     def charges(self, activity: Activity) -> Sequence[Charge]:
         reason = self.awaited if activity.reason == Reason.FLAG else activity.reason

@@ -1,0 +1,84 @@
+"""What the core has noted of a run, as spans by track."""
+
+import numpy as np
+import pytest
+
+import tilesim
+from tests.tiled.dataflow.agreement import COMPILED
+from tilesim.machines.frame import named
+from tilesim.tiled.core.timing import timed
+from tilesim.tiled.flat.columns import CAUSES
+from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, Outfeed, ScalarFence
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.counted import tracks
+from tilesim.tiled.run.noted import BUSY, WORK, Noted, bus_bytes, kinds, noted
+
+pytestmark = COMPILED
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    made = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("edge-2x2"))
+    assert isinstance(made, Program)
+    return named(made)
+
+
+@pytest.fixture(scope="module")
+def found(program: Program) -> Noted:
+    return noted(program, timed(program, traces=True))
+
+
+def test_without_a_trace_nothing_is_kept(program: Program) -> None:
+    assert timed(program).stays is None
+
+
+def test_what_is_kept_changes_no_cycle(program: Program) -> None:
+    plain, traced = timed(program), timed(program, traces=True)
+    assert (plain.cycles, plain.load_cycles, plain.start, plain.units) == (
+        traced.cycles,
+        traced.load_cycles,
+        traced.start,
+        traced.units,
+    )
+
+
+def test_spans_of_a_track_follow_one_another(program: Program, found: Noted) -> None:
+    assert found.tracks == sorted(tracks(program.topology))
+    assert (found.end > found.start).all()
+    same = found.track[1:] == found.track[:-1]
+    assert (found.track[1:] >= found.track[:-1]).all()
+    assert (found.start[1:] >= found.end[:-1])[same].all()
+
+
+def test_a_tensor_control_has_no_more_work_at_last(program: Program, found: Noted) -> None:
+    timing = timed(program)
+    resting = found.cause == WORK
+    end = timing.start + timing.cycles
+    assert {found.tracks[track] for track in found.track[resting].tolist()} == {
+        f"chip.tile{tile}.{name}" for tile in range(4) for name in ("tensor", "mac_array")
+    }
+    assert set(found.end[resting].tolist()) == {end}
+    assert {found.works.whats[found.works.what[work]] for work in found.work[resting].tolist()} == {""}
+
+
+def test_the_bus_carries_all_instructions_but_the_controllers_own(program: Program, found: Noted) -> None:
+    sizes = [*bus_bytes(program.run)]
+    own = [isinstance(op, Infeed | Outfeed | ScalarFence) for op in program.run]
+    assert [size == 0 for size in sizes] == own
+    assert all(size % WORD_BYTES == 0 for size in sizes)
+    stop = (found.track == found.tracks.index("chip.instruction_bus.stop0")) & (found.cause == BUSY)
+    works = found.work[stop].tolist()
+    ops = (*program.load, *program.run)
+    width_bytes = program.topology.instruction_bus.width_bytes
+    cycles = (found.end - found.start)[stop].tolist()
+    assert cycles == [-(-int(found.works.bytes[work]) // width_bytes) for work in works]
+    assert [found.works.whats[found.works.what[work]] for work in works] == [ops[work].label for work in works]
+
+
+def test_every_cause_has_a_kind() -> None:
+    names, of_cause = kinds()
+    shown = {cause: names[of_cause[k]] for k, cause in enumerate(CAUSES)}
+    assert shown["busy"] == "busy"
+    assert shown["credit"] == "stall:credit"
+    assert shown["ring_producer_a"] == "stall:flag"
+    assert len(np.unique(of_cause)) == len(names)

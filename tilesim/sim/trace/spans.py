@@ -1,0 +1,90 @@
+"""Spans of a trace in columns: joined, cut to a window, and made a trace of."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+import numpy as np
+
+from tilesim.sim.trace.trace import Numbers, Trace, Words
+from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, released_by
+
+
+class Spans(NamedTuple):
+    """Some spans as columns; ``kind`` and ``what`` are places in lists of names."""
+
+    start: Words
+    cycles: Words
+    kind: Words
+    what: Words
+    bytes: Words
+
+
+class Names(NamedTuple):
+    """What the names are of all that spans have numbers of: those of tracks sorted."""
+
+    tracks: Sequence[str]
+    kinds: Sequence[str]
+    whats: Sequence[str]
+    layers: Sequence[str]
+    layer_of: Mapping[str, int]
+    """Which of the layers an instruction is of."""
+
+
+def joined(track: Words | Numbers, spans: Spans) -> tuple[Words | Numbers, Spans]:
+    """Spans by track, in the order of their starts; adjoining ones of one kind and instruction become one."""
+    start, cycles, kind, what, moved = spans
+    same = start[1:] == start[:-1] + cycles[:-1]
+    for column in (track, kind, what):
+        same &= column[1:] == column[:-1]
+    if not same.any():
+        return track, spans
+    first = np.flatnonzero(np.concatenate([[True], ~same]))
+    cycles, moved = (np.add.reduceat(column, first) for column in (cycles, moved))
+    return track[first], Spans(start[first], cycles, kind[first], what[first], moved)
+
+
+def cut(spans: Spans, window: range) -> Spans:
+    """What lies within ``window``, with as large a part of the bytes."""
+    first = np.maximum(spans.start, window.start)
+    within = np.minimum(spans.start + spans.cycles, window.stop) - first
+    some = np.flatnonzero(within > 0)
+    moved = spans.bytes[some] * within[some] // spans.cycles[some]
+    return Spans(first[some], within[some], spans.kind[some], spans.what[some], moved)
+
+
+def trace_of(
+    track: Words | Numbers, spans: Spans, names: Names, start: int, wakeups: Wakeups, wakeup_sources: WakeupSources
+) -> Trace:
+    """The trace of spans by track, in the order of their starts; only names that occur are in it. ``wakeup_sources``
+    says who lets a track's stalls of a kind end, where no wakeup does.
+    """
+    tracks, track_place = _occurring(names.tracks, track)
+    kinds, kind_place = _occurring(names.kinds, spans.kind)
+    whats, what_place = _occurring(names.whats, spans.what)
+    trace = Trace(
+        tracks,
+        kinds,
+        whats,
+        tuple(names.layers),
+        track_place[track],
+        spans.start,
+        spans.cycles,
+        kind_place[spans.kind],
+        what_place[spans.what],
+        spans.bytes,
+        np.full(len(track), -1, np.int32),
+        np.array([names.layer_of.get(name, -1) for name in whats], np.int32),
+        start,
+    )
+    trace.released_by[:] = released_by(trace, wakeups, wakeup_sources)
+    return trace
+
+
+def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:
+    """The names that occur, sorted, and for each number the place of its name among them."""
+    occurring = sorted((names[k], k) for k in np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist())
+    place = np.zeros(max(len(names), 1), np.int32)
+    place[[k for _, k in occurring]] = np.arange(len(occurring))
+    return tuple(name for name, _ in occurring), place

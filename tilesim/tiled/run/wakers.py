@@ -1,0 +1,130 @@
+"""Who let a unit of the compiled engine go on that waited for a flag, a fence, or for the host's instructions."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Iterator
+from functools import cached_property
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from tilesim.sim.trace.wakeups import Wakeups
+from tilesim.tiled.dataflow.cuts import RETIRED
+from tilesim.tiled.flat.accounts import account_tracks
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, KINDS, UNITS
+from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.rows import ENGINES
+from tilesim.tiled.flat.tables import Numbers
+from tilesim.tiled.isa.model.fields import Engine, bits
+from tilesim.tiled.isa.model.instructions import TileFence, Work
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.noted import BUSY, Noted, kinds
+from tilesim.tiled.units.host.sendings import PROGRAM
+
+FLAG, HOST = KINDS.index("flag"), KINDS.index("host")
+OUTFEED_UNIT = len(Engine) + UNITS.index("outfeed")
+
+
+class _Waker(NamedTuple):
+    track: str
+    op: int
+
+
+def wakeups(program: Program, timing: Timing, noted: Noted) -> Wakeups:
+    """All of a run that has come to its end."""
+    controls = np.array([*_Controls(program, timing, noted).rows()], np.int64).reshape(-1, 5).T
+    columns = zip(_of_engines(program, noted), controls, strict=True)
+    track, cycle, by_track, by_what, kind = map(np.concatenate, columns)
+    names, _ = kinds()
+    whats = noted.works.whats
+    return Wakeups(noted.tracks, [*whats, *names], track, cycle, by_track, by_what, len(whats) + kind)
+
+
+def _of_engines(program: Program, noted: Noted) -> tuple[Numbers, Numbers, Numbers, Numbers, Numbers]:
+    """Engines by those of their tile, who raised a flag; a tensor control waits with its MAC array."""
+    ops = (*program.load, *program.run)
+    engine_of = np.array([ENGINES[op.engine] if isinstance(op, Work) else 0 for op in ops], np.int64)
+    places = {track: k for k, track in enumerate(noted.tracks)}
+    place = np.array([places.get(track, -1) for track in account_tracks(program.topology)], np.int64)
+    cycle, account, by = noted.wakes[noted.wakes[:, 2] >= 0].T  # not by a tail
+    tile = account // ACCOUNTS_A_TILE * ACCOUNTS_A_TILE
+    of_tensor = account - tile == len(Engine)
+    some = np.concatenate([np.arange(len(by)), np.flatnonzero(of_tensor)])
+    track = np.concatenate([account, tile[of_tensor] + ENGINES[Engine.TENSOR]])
+    raiser = tile + engine_of[by]
+    kind = np.full(len(some), FLAG)
+    return place[track], cycle[some], place[raiser[some]], noted.works.what[by[some]], kind
+
+
+class _Controls:
+    """Who lets fences pass, and the controller go on."""
+
+    def __init__(self, program: Program, timing: Timing, noted: Noted) -> None:
+        assert timing.load is not None
+        assert timing.run is not None
+        self._noted, self._ops = noted, (*program.load, *program.run)
+        self._places = {track: k for k, track in enumerate(noted.tracks)}
+        events = np.concatenate([timing.load.events, timing.run.events])
+        retired = events[events[:, 4] == RETIRED]
+        self._of_outfeed = retired[retired[:, 3] == OUTFEED_UNIT]
+        of_tiles = retired[(retired[:, 1] >= 0) & (retired[:, 3] < len(Engine))]
+        keys = self._key(of_tiles[:, 1], of_tiles[:, 3], of_tiles[:, 2])
+        order = np.argsort(keys)
+        self._keys, self._ends = keys[order].tolist(), (of_tiles[order, 0] + 1).tolist()
+
+    def _key(self, tile: Any, engine: Any, op: Any) -> Any:
+        return (tile * len(Engine) + engine) * len(self._ops) + op
+
+    def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Who may have waited until when, who ended that with what, and what kind of wait it was."""
+        for place, op in enumerate(self._ops):
+            if isinstance(op, TileFence):
+                yield from self._by_fence(place, op)
+        for cycle, _, place, *_ in self._of_outfeed.tolist():
+            yield self._row("chip.controller", cycle, _Waker("chip.outfeed", place))
+        yield from self._by_host()
+
+    def _by_fence(self, place: int, op: TileFence) -> Iterator[tuple[int, int, int, int, int]]:
+        """On each of its tiles it waits for one engine after the other that is still at work, and tells the controller
+        when it is through.
+        """
+        for tile in bits(op.tiles):
+            cycle = self._copied[self._places[f"chip.instruction_bus.stop{tile}"], place]
+            last = [self._last(tile, engine, place) for engine in op.idle]
+            waker: _Waker | None = None
+            while busy := next(((end, waker) for end, waker in last if end > cycle), None):
+                cycle, waker = busy
+            if waker is not None:
+                yield self._row(f"chip.instruction_bus.stop{tile}", cycle, waker)
+                if op.increment:
+                    yield self._row("chip.controller", cycle, waker)
+
+    def _last(self, tile: int, engine: Engine, before: int) -> tuple[int, _Waker]:
+        """When an engine is through with the last instruction that it has got ``before`` another one."""
+        at = bisect_left(self._keys, self._key(tile, ENGINES[engine], before)) - 1
+        if at < 0 or self._keys[at] < self._key(tile, ENGINES[engine], 0):
+            return -1, _Waker("", 0)
+        return self._ends[at], _Waker(f"chip.tile{tile}.{engine}", self._keys[at] % len(self._ops))
+
+    @cached_property
+    def _copied(self) -> dict[tuple[int, int], int]:
+        """When a stop, by its track, has all of a fence."""
+        noted, is_fence = self._noted, np.zeros(len(self._noted.works.what), np.bool_)
+        is_fence[[place for place, op in enumerate(self._ops) if isinstance(op, TileFence)]] = True
+        some = np.flatnonzero(is_fence[noted.work] & (noted.cause == BUSY))
+        columns = (column[some].tolist() for column in (noted.track, noted.work, noted.end))
+        return {(track, work): end for track, work, end in zip(*columns, strict=True)}
+
+    def _by_host(self) -> Iterator[tuple[int, int, int, int, int]]:
+        """Where the controller has waited for instructions from the host."""
+        noted, [controller, infeed] = (
+            self._noted,
+            [self._places[f"chip.{name}"] for name in ("controller", "host.infeed")],
+        )
+        ends = noted.end[(noted.track == controller) & (noted.cause == HOST)].tolist()
+        for end in ends:
+            yield controller, end, infeed, noted.works.whats.index(PROGRAM), HOST
+
+    def _row(self, track: str, cycle: int, waker: _Waker) -> tuple[int, int, int, int, int]:
+        return self._places[track], cycle, self._places[waker.track], int(self._noted.works.what[waker.op]), FLAG
