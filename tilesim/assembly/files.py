@@ -89,7 +89,7 @@ class Assembly(Text[P]):
         return path
 
     def _proven_by(self, program: P) -> bytes:
-        return rules_of(*self.rules) if self.rules and getattr(program, "is_known_sound", False) else b""
+        return rules_of(*self.rules) if self.rules and program.is_known_sound else b""
 
     def _segments(self, program: P) -> list[Any]:
         """Everything that has bytes."""

@@ -2,8 +2,8 @@
 
 It is the SHA-256 of what the file holds, chip included, and of the sources of the rules; the reader works it out
 itself. So a file that was edited or damaged, a program that nobody has proven, and one that was proven by other rules
-are all proven anew. It keeps honest people from proving twice, and nobody from lying: who works out a seal for a program
-that he has not proven can do so, and fools those who run his file.
+are all proven anew. It keeps honest people from proving twice, and nobody from lying: who works out a seal for a
+program that he has not proven can do so, and fools those who run his file.
 """
 
 from __future__ import annotations
