@@ -158,6 +158,20 @@ def _sync_faults(instruction: Instruction, loops: set[str]) -> Iterator[str]:
         yield f"produce {unknown(produce, loops, 'a loop of the instruction')}"
 
 
+def waits_are_sound(instruction: Instruction) -> bool:
+    """Whether nothing is wrong with what an instruction waits for: loops of its own, and numbers of 32 bits."""
+    watchers: tuple[Watcher, ...] = getattr(instruction, "wait", ())
+    if not watchers:
+        return True
+    loops = {loop.name for loop in counted_nest(instruction).loops} if isinstance(instruction, Work) else set()
+    return all(
+        SMALLEST <= watcher.expected <= LARGEST
+        and SMALLEST <= watcher.stride <= LARGEST
+        and (watcher.loop in loops if watcher.loop is not None else not watcher.stride)
+        for watcher in watchers
+    )
+
+
 def _twice(names: Iterable[str]) -> list[str]:
     listed = list(names)
     repeated = len(set(listed)) < len(listed)

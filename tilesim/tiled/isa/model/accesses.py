@@ -194,10 +194,23 @@ def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
 
 def extent(access: Access, topology: Topology) -> tuple[int, int]:
     """The first byte that is touched, and the end."""
+    nest, reference = access.nest, access.reference
+    innermost = nest.loops[-1].bound if nest.loops else 1
+    whole = size_bytes(access, topology, innermost)
+    short = size_bytes(access, topology, nest.alternate.limit) if nest.alternate else whole
+    low, end = _reach(nest, reference.strides, access.moving, whole, short)
+    return reference.base + low, reference.base + end
+
+
+@lru_cache(maxsize=1 << 12)
+def _reach(
+    nest: Nest, strides: tuple[tuple[str, int], ...], moving: frozenset[str], whole: int, short: int
+) -> tuple[int, int]:
+    """How far from a base accesses go of ``whole`` bytes, or of ``short`` ones where an alternate limit holds."""
     spans = [
-        (low, high + size_bytes(access, topology, domain.innermost))
-        for domain in domains(access.nest)
-        for low, high in [span(domain, access.reference, access.moving)]
+        (low, high + (short if nest.alternate and domain.innermost == nest.alternate.limit else whole))
+        for domain in domains(nest)
+        for low, high in [span(domain, Reference(0, strides), moving)]
     ]
     return min(low for low, _ in spans), max(end for _, end in spans)
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
+from tilesim.tiled.isa.model.fields import Watcher
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.effects import Effects, Page, Section, effects_of
+from tilesim.tiled.rules.tile.effects import Effects, Page, Section, Touched, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
 from tilesim.tiled.rules.tile.touches import Use
@@ -74,8 +75,8 @@ class _Search:
 
     topology: Topology
     sections: Sequence[Section]
-    _shared: dict[tuple[Effects, Effects], list[Pair]] = field(default_factory=dict)
-    _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
+    _shared: dict[tuple[Touched, Touched], list[Pair]] = field(default_factory=dict)
+    _followed: dict[tuple[Use, Use, int, tuple[Watcher, ...]], bool] = field(default_factory=dict)
 
     def sentences(self, tile: int) -> Iterator[str]:
         order = HappensBefore(self.topology, self.sections, tile)
@@ -115,10 +116,11 @@ class _Search:
 
     def _sharing(self, one: Effects, other: Effects) -> list[Pair]:
         """Operands of two instructions that touch some byte both, at least one of them writing."""
-        pairs = self._shared.get((one, other))
+        pairs = self._shared.get((one.alike, other.alike))
         if pairs is None:
             every = product(one.uses, other.uses)
-            pairs = self._shared[one, other] = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
+            pairs = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
+            self._shared[one.alike, other.alike] = pairs
         return pairs
 
     def _watched(self, order: HappensBefore, met: _Met) -> bool:
@@ -127,7 +129,7 @@ class _Search:
         flag = first.effects.flag
         if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
             return False
-        known = *met.uses, first.raised_to
+        known = *met.uses, first.raised_to, then.op.wait
         if known not in self._followed:
             self._followed[known] = watched(first, then, order.strict).parts(*met.uses)
         return self._followed[known]
