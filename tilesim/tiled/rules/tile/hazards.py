@@ -15,6 +15,7 @@ from operator import attrgetter
 
 from tilesim.tiled.isa.model.fields import Watcher
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.doubts import doubtful
 from tilesim.tiled.rules.tile.effects import Effects, Page, Section, Touched, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
@@ -30,7 +31,7 @@ def hazards(program: Program, sections: Sequence[Section] = ()) -> list[str]:
     are the program's effects, if somebody has them.
     """
     search = _Search(program.topology, sections or effects_of(program))
-    return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
+    return [sentence for tile in search.doubtful() for sentence in search.sentences(tile)]
 
 
 @dataclass(frozen=True)
@@ -49,7 +50,7 @@ class Unordered:
 def unordered(program: Program) -> list[Unordered]:
     """The pairs of which :func:`hazards` tells; each instruction must have a label."""
     search = _Search(program.topology, effects_of(program))
-    return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
+    return [pair for tile in search.doubtful() for pair in search.pairs(tile)]
 
 
 @dataclass(frozen=True)
@@ -71,12 +72,18 @@ class _Met:
 
 @dataclass(frozen=True)
 class _Search:
-    """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
+    """A search tile by tile, where there is doubt; what is found out of two instructions holds in all tiles that have
+    both.
+    """
 
     topology: Topology
     sections: Sequence[Section]
     _shared: dict[tuple[Touched, Touched], list[Pair]] = field(default_factory=dict)
     _followed: dict[tuple[Use, Use, int, tuple[Watcher, ...]], bool] = field(default_factory=dict)
+
+    def doubtful(self) -> list[int]:
+        """The tiles that are worth it."""
+        return doubtful(self.topology, self.sections, self._sharing, self._parts)
 
     def sentences(self, tile: int) -> Iterator[str]:
         order = HappensBefore(self.topology, self.sections, tile)
@@ -129,9 +136,13 @@ class _Search:
         flag = first.effects.flag
         if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
             return False
-        known = *met.uses, first.raised_to, then.op.wait
+        return self._parts(first.effects, first.raised_to, then.effects, met.uses)
+
+    def _parts(self, first: Effects, raised_to: int, then: Effects, uses: Pair) -> bool:
+        """Whether watchers of ``then`` on the flag that ``first`` raises to so much keep two operands apart."""
+        known = *uses, raised_to, then.op.wait
         if known not in self._followed:
-            self._followed[known] = watched(first, then, order.strict).parts(*met.uses)
+            self._followed[known] = watched(first, raised_to, then, self.topology.tile.strict_compare).parts(*uses)
         return self._followed[known]
 
 

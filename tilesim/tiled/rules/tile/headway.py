@@ -19,6 +19,7 @@ from operator import itemgetter
 import numpy as np
 
 from tilesim.tiled.isa.model.loops import Gate
+from tilesim.tiled.rules.tile.effects import Effects
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, TileStep
 from tilesim.tiled.rules.tile.touches import Rounds, Use, common_unit
 
@@ -74,12 +75,12 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     return bool(np.all(others[1][same] < of_other.at(left[same] % many)))
 
 
-def watched(first: TileStep, then: TileStep, strict: bool) -> Headway:
-    """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
+def watched(first: Effects, raised_to: int, then: Effects, strict: bool) -> Headway:
+    """What the watchers of ``then`` that are on the flag of ``first``, which raises it to so much, tell of it."""
     done, points = 0, [(0, 0)]
-    for gate in then.effects.firing.gates:
-        if gate.flag == first.effects.flag:
-            done = max(done, _raised(first, gate.expected + strict))
+    for gate in then.firing.gates:
+        if gate.flag == first.flag:
+            done = max(done, _raised(first, raised_to, gate.expected + strict))
             points.append((gate.group, done))
     return Headway.of(points)
 
@@ -119,17 +120,17 @@ def _when_met(order: HappensBefore, first: TileStep, gate: Gate, step: TileStep,
     if raiser is None:
         never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
         return first.effects.firing.rounds if never else 0
-    rounds = _raised(raiser, count)
+    rounds = _raised(raiser.effects, raiser.raised_to, count)
     if raiser is first:
         return rounds
     points = known.get(raiser.number, NOTHING)
     return points[bisect_right(points, rounds - 1, key=itemgetter(0)) - 1][1]
 
 
-def _raised(step: TileStep, count: int) -> int:
-    """The rounds that a step has done when its flag has counted to ``count``."""
-    firing = step.effects.firing
-    rises = count - (step.raised_to - step.effects.increments)
+def _raised(effects: Effects, raised_to: int, count: int) -> int:
+    """The rounds that an instruction, which raises its flag to so much, has done when that has counted to ``count``."""
+    firing = effects.firing
+    rises = count - (raised_to - effects.increments)
     if rises <= 0:
         return 0
     return firing.rises[rises - 1] if rises <= len(firing.rises) else firing.rounds
