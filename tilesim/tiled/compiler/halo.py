@@ -82,11 +82,8 @@ class Halo:
         return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
-        return {
-            (tile, flag): self.builder.raised[tile, flag]
-            for tile in self.map.held
-            for flag in dict.fromkeys(self._flags.values())
-        }
+        flags = tuple(dict.fromkeys(self._flags.values()))
+        return {(tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in flags}
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int]]:
