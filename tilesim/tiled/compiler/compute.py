@@ -23,9 +23,9 @@ from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_o
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.row_order import (
+    LineWaits,
     RowOrder,
     comes_in_parts,
-    line_waits,
     row_by_row,
     row_order,
     row_runs,
@@ -145,12 +145,12 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     first = {tile for tile in pieces if joins and not builder.computes(tile)}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
-    labels = builder.labels.setdefault(name, {})
+    labels, lines = builder.labels.setdefault(name, {}), LineWaits(builder, call)
     for k in range(rounds):
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
         if by_line:
-            waits = {tile: tuple(line_waits(builder, call, tile, piece.op, piece.rows)) for tile, piece in kth.items()}
+            waits = {tile: lines.of(tile, piece.op, piece.rows) for tile, piece in kth.items()}
         ops = {
             tile: placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
             for tile, piece in kth.items()
@@ -259,7 +259,11 @@ class _Common:
 
 
 def _completion(
-    builder: ProgramBuilder, call: LayerCall, tile: int, pieces: list[Piece], known: dict[tuple[int, range], Sequence[int]]
+    builder: ProgramBuilder,
+    call: LayerCall,
+    tile: int,
+    pieces: list[Piece],
+    known: dict[tuple[int, range], Sequence[int]],
 ) -> Completion:
     """What tells that a tile has made its part; the rows are ``known`` by the pieces and the block."""
     block = call.part(builder.placement.maps[call.makes], tile).block_rows
