@@ -52,16 +52,16 @@ class Piece:
     rows: tuple[int, ...] = ()
     sums: str = SUMS
 
-    def based(self, address: int, sums: int) -> TensorOp:
-        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
+    def based(self, address: int, sums: int, **changes: Any) -> TensorOp:
+        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on, and with other changes."""
         op = self.op
         weights, parameters = (_from(operand, address) for operand in (op.weights, op.parameters))
         sums_in, sums_out = (_from(operand, sums) for operand in (op.sums_in, op.sums_out))
-        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out)
+        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out, **changes)
 
 
 def _from(operand: Reference | None, first: int) -> Reference | None:
-    return operand and replace(operand, base=operand.base + first)
+    return operand and Reference(operand.base + first, operand.strides)
 
 
 Pieces = dict[int, list[Piece]]
@@ -200,7 +200,7 @@ def placed(
     kind = id(piece), address, waits
     if kind not in known:
         sums = stream.layout.staging.get(piece.sums)
-        known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
+        known[kind] = piece.based(address, sums.address if sums else 0, wait=waits)
     return known[kind]
 
 

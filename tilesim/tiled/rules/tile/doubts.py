@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -51,8 +52,12 @@ def doubtful(topology: Topology, sections: Sequence[Section], sharing: Sharing, 
         return list(range(topology.tiles))
     doubt = clocks.doubt.copy()
     for earlier, later in pairs.meetings():
-        tiles = instances.tile[later]
-        doubt[tiles[~_apart(clocks, earlier, later, sharing, parts)]] = True
+        one, other = works[instances.op[earlier[0]]], works[instances.op[later[0]]]
+        for uses in sharing(one, other):
+            held = _Way(clocks, one, earlier, other, later).holds(parts, uses)
+            if not held.all():
+                held |= _Way(clocks, other, later, one, earlier).holds(parts, uses[::-1])
+            doubt[instances.tile[later[~held]]] = True
     return np.flatnonzero(doubt).tolist()
 
 
@@ -116,8 +121,9 @@ class _Pairs:
         op, earlier, later = self._instances.op, *(np.concatenate(each) for each in zip(*found, strict=True))
         keys = op[earlier] * len(self._instances.works) + op[later]
         order = np.argsort(keys, kind="stable")
-        cuts = np.flatnonzero(np.diff(keys[order])) + 1
-        yield from zip(np.split(earlier[order], cuts), np.split(later[order], cuts), strict=True)
+        earlier, later = earlier[order], later[order]
+        cuts = [0, *(np.flatnonzero(np.diff(keys[order])) + 1).tolist(), len(order)]
+        yield from ((earlier[first:end], later[first:end]) for first, end in pairwise(cuts))
 
     def _portions(self) -> Iterator[slice]:
         sums = np.cumsum(self._counts)
@@ -147,21 +153,6 @@ def _may_meet(some: Sequence[Bits], others: Sequence[Bits]) -> NDArray[np.bool_]
     met |= some[1] & others[3]
     met |= some[3] & others[1]
     return met > 0
-
-
-def _apart(clocks: Clocks, earlier: Numbers, later: Numbers, sharing: Sharing, parts: Parts) -> NDArray[np.bool_]:
-    """Of instances of two instructions those that have no byte in common, or are kept apart by watchers."""
-    instances = clocks.instances
-    one, other = instances.works[instances.op[earlier[0]]], instances.works[instances.op[later[0]]]
-    apart = np.ones(len(earlier), bool)
-    shared = sharing(one, other)
-    ways = (
-        [_Way(clocks, *way) for way in ((one, earlier, other, later), (other, later, one, earlier))] if shared else []
-    )
-    for uses in shared:
-        [forth, back] = ways
-        apart &= forth.holds(parts, uses) | back.holds(parts, uses[::-1])
-    return apart
 
 
 class _Way:

@@ -8,12 +8,11 @@ place for what it makes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
-from tilesim.tiled.isa.model.fields import Watcher
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.doubts import doubtful
 from tilesim.tiled.rules.tile.effects import Effects, Page, Section, Touched, effects_of
@@ -79,7 +78,8 @@ class _Search:
     topology: Topology
     sections: Sequence[Section]
     _shared: dict[tuple[Touched, Touched], list[Pair]] = field(default_factory=dict)
-    _followed: dict[tuple[Use, Use, int, tuple[Watcher, ...]], bool] = field(default_factory=dict)
+    _shapes: dict[Hashable, int] = field(default_factory=dict)
+    _followed: dict[tuple[int, int, int, tuple[tuple[int, int], ...]], bool] = field(default_factory=dict)
 
     def doubtful(self) -> list[int]:
         """The tiles that are worth it."""
@@ -140,10 +140,15 @@ class _Search:
 
     def _parts(self, first: Effects, raised_to: int, then: Effects, uses: Pair) -> bool:
         """Whether watchers of ``then`` on the flag that ``first`` raises to so much keep two operands apart."""
-        known = *uses, raised_to, then.op.wait
+        headway, (ahead, behind) = watched(first, raised_to, then, self.topology.tile.strict_compare), uses
+        distance = behind.footprint.first - ahead.footprint.first
+        known = self._shape(ahead), self._shape(behind), distance, headway.points
         if known not in self._followed:
-            self._followed[known] = watched(first, raised_to, then, self.topology.tile.strict_compare).parts(*uses)
+            self._followed[known] = headway.parts(ahead, behind)
         return self._followed[known]
+
+    def _shape(self, use: Use) -> int:
+        return self._shapes.setdefault(use.shape, len(self._shapes))
 
 
 def _vain_waits(order: HappensBefore, started: Sequence[TileStep]) -> Iterator[str]:

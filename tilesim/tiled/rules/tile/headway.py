@@ -14,6 +14,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
@@ -31,15 +32,23 @@ NOTHING: Points = [(0, 0)]
 
 @dataclass(frozen=True)
 class Headway:
-    """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``."""
+    """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``, in
+    ``points``.
+    """
 
-    starts: Rounds
-    done: Rounds
+    points: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, points: Points) -> Headway:
-        starts, done = np.array(points, np.int64).T
-        return cls(starts, done)
+        return cls(tuple(points))
+
+    @cached_property
+    def starts(self) -> Rounds:
+        return np.array(self.points, np.int64)[:, 0]
+
+    @cached_property
+    def done(self) -> Rounds:
+        return np.array(self.points, np.int64)[:, 1]
 
     def parts(self, ahead: Use, behind: Use) -> bool:
         """Whether ``ahead`` is through with each piece of memory when ``behind`` first touches it."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, prod
@@ -74,6 +74,12 @@ class Use:
     footprint: Footprint
     _lasts: dict[int, Rounds] = field(default_factory=dict, repr=False)
     _firsts: dict[int, Rounds] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def shape(self) -> Hashable:
+        """All but where it begins: those of one shape touch the same pieces in the same rounds, from there."""
+        access = self.footprint.access
+        return access.operand, access.nest, access.reference.strides, access.moving, access.sizes, round_nest(self.op)
 
     @cached_property
     def rounds(self) -> int:
