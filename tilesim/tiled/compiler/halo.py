@@ -267,7 +267,7 @@ class Halo:
             return self._send(tile, side, rows, columns, wait)
         source, side = self._words(tile, rows, columns), self._at(tile, OPPOSITE[side])
         counts = tuple(made.row(row) for row in rows)
-        key = side, id(source), (made.flag, *counts), tuple(wait)
+        key: _SendKey = side, id(source), (made.flag, *counts), tuple(wait)
         if key not in self._sent:
             self._sent[key] = source, self._sending_lines(side, source, made.flag, counts, key[3])
         return self._sent[key][1]

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.machines.program import where
-from tilesim.tiled.isa.checks.values import MOST_WORDS, nest_faults, waits_are_sound
+from tilesim.tiled.isa.checks.values import MOST_WORDS, differs_soundly, nest_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import mesh_words
 from tilesim.tiled.isa.model.fields import (
@@ -153,7 +153,7 @@ def _words(op: isa.Instruction, topology: Topology, known: dict[Hashable, int]) 
     """
     if not isinstance(op, isa.MeshOut | isa.MeshIn):
         return 0
-    if not waits_are_sound(op):
+    if not differs_soundly(op):
         return 0 if any(nest_faults(op, topology)) else mesh_words(op, topology)
     key = likeness(op)
     if key not in known:

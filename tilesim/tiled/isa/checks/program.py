@@ -14,11 +14,11 @@ from tilesim.tiled.isa.checks.host_steps import step_faults
 from tilesim.tiled.isa.checks.records import record_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
 from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor_faults
-from tilesim.tiled.isa.checks.values import nest_faults, value_faults, waits_are_sound
+from tilesim.tiled.isa.checks.values import bases_are_sound, differs_soundly, nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
-from tilesim.tiled.isa.model.likeness import likeness
+from tilesim.tiled.isa.model.likeness import likeness, shape
 from tilesim.tiled.isa.model.program import HostTensor, MapCut, Program
 from tilesim.tiled.topology import Topology
 
@@ -91,15 +91,26 @@ class _Alike:
 
     topology: Topology
     _known: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    _sound: set[Hashable] = field(default_factory=set)
+    """Shapes with which nothing is wrong, wherever operands begin."""
 
     def faults(self, instruction: Instruction) -> tuple[str, ...]:
-        """Instructions that are alike may wait for different counts, of which nothing but faults would be told."""
-        if not waits_are_sound(instruction):
+        """Of what such instructions may differ in nothing would be told but faults."""
+        if not differs_soundly(instruction):
             return tuple(_faults_anywhere(instruction, self.topology))
         key = likeness(instruction)
         if key not in self._known:
-            self._known[key] = tuple(_faults_anywhere(instruction, self.topology))
+            self._known[key] = self._of_kind(instruction)
         return self._known[key]
+
+    def _of_kind(self, instruction: Instruction) -> tuple[str, ...]:
+        known = shape(instruction)
+        if known in self._sound and bases_are_sound(instruction):
+            return tuple(_address_faults(instruction, self.topology))
+        sentences = tuple(_faults_anywhere(instruction, self.topology))
+        if not sentences:
+            self._sound.add(known)
+        return sentences
 
 
 def _faults_anywhere(instruction: Instruction, topology: Topology) -> Iterator[str]:
@@ -112,9 +123,13 @@ def _faults_anywhere(instruction: Instruction, topology: Topology) -> Iterator[s
     if not loops:  # addresses mean nothing in an unsound nest
         yield from value_faults(instruction)
         yield from buses.ring_faults(instruction, topology)
-        for access in accesses(instruction, topology):
-            yield from access_faults(access, topology)
+        yield from _address_faults(instruction, topology)
         yield from transfer_faults(instruction, topology)
+
+
+def _address_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
+    for access in accesses(instruction, topology):
+        yield from access_faults(access, topology)
 
 
 def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:

@@ -129,20 +129,19 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
 
 def _of_tensorop(op: TensorOp, written_bytes: int) -> Iterator[Access]:
     # The lanes all go in one cycle, so that their loop moves no address but those of the words that come of them.
-    issued = frozenset(loop.name for loop in op.nest.loops[:-1])
-    sizes = OperandSizes.of(op)
+    issued = frozenset([loop.name for loop in op.nest.loops[:-1]])
+    once_a_group, sizes = issued.difference(op.reduce), OperandSizes.of(op)
     for operand in op.row.operands:
         reference = getattr(op, operand.field)
         if reference is not None:
-            moving = issued.difference(op.reduce) if operand.once_a_group else issued
-            access = Access(operand, op.nest, reference, moving, sizes)
+            access = Access(operand, op.nest, reference, once_a_group if operand.once_a_group else issued, sizes)
             yield _by_word(access, written_bytes) if moves_by_lane(op, reference) else access
 
 
 def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
     """Whether the loop of the lanes moves an operand."""
-    lanes = {loop.name for loop in op.nest.loops[-1:]}
-    return any(stride and loop in lanes for loop, stride in reference.strides)
+    lanes = op.nest.loops[-1].name if op.nest.loops else None
+    return any(stride and loop == lanes for loop, stride in reference.strides)
 
 
 def _by_word(access: Access, written_bytes: int) -> Access:
