@@ -11,6 +11,8 @@ from random import Random
 
 from scripts.fuzzing import nasty
 from scripts.fuzzing.bytewise import damaged as bytewise
+from tilesim.assembly.binary import SEALED_VERSION
+from tilesim.assembly.seal import SEAL_BYTES
 
 NUMBER = re.compile(r"(?<![\w.])-?(0x[0-9a-f]+|\d+)\b")
 WORD = re.compile(r"[A-Za-z_][\w.]*")
@@ -112,11 +114,18 @@ def binary_damaged(rng: Random, data: bytes, others: list[bytes]) -> bytes:
     """A binary program changed anywhere; mostly its head says what is true of the rest all the same."""
     if rng.random() < 0.1:
         return bytewise(rng, data, others)
-    body = data[HEAD.size :]
-    bodies = [other[HEAD.size :] for other in others]
+    seal, body = _parts(data)
+    bodies = [_parts(other)[1] for other in others]
     body = _string(rng, body) if rng.random() < 0.25 else bytewise(rng, body, bodies)
     mark, version, _, _ = HEAD.unpack_from(data)
-    return HEAD.pack(mark, version, HEAD.size + len(body), hashlib.sha256(body).digest()) + body
+    length = HEAD.size + len(seal) + len(body)
+    return HEAD.pack(mark, version, length, hashlib.sha256(body).digest()) + seal + body
+
+
+def _parts(data: bytes) -> tuple[bytes, bytes]:
+    """The seal of a binary program, if it has one, and what follows."""
+    start = HEAD.size + SEAL_BYTES * (HEAD.unpack_from(data)[1] == SEALED_VERSION)
+    return data[HEAD.size : start], data[start:]
 
 
 def _string(rng: Random, body: bytes) -> bytes:

@@ -19,9 +19,10 @@ from pydantic import BaseModel
 
 from tests.assembly.drawing import any_of
 from tests.assembly.machines import CASES, Case, data_of, each_machine
-from tilesim.assembly.binary import VERSION
+from tilesim.assembly.binary import is_sealed
 from tilesim.assembly.files import Assembly
 from tilesim.assembly.records import Grammar
+from tilesim.assembly.seal import SEAL_BYTES
 from tilesim.assembly.streams import Damage, Reader, Writer
 
 HEAD_BYTES = 48
@@ -178,8 +179,9 @@ def refusal(content: bytes, machine: Assembly[Any] = CASES["tiled"].assembly) ->
         (CONTENT[:-1], f"must have {len(CONTENT)} bytes, as its head says, not {len(CONTENT) - 1}"),
         (CONTENT + b"\0", f"must have {len(CONTENT)} bytes, as its head says, not {len(CONTENT) + 1}"),
         (CONTENT[:-1] + b"\x55", "must have the content that its checksum is of; the file is damaged"),
-        (CONTENT[:4] + b"\2" + CONTENT[5:], f"must be of version {VERSION} of the binary form, not 2; a newer tilesim"),
-        (CONTENT[:4] + b"\0" + CONTENT[5:], f"must be of version {VERSION} of the binary form, not 0"),
+        (CONTENT[:4] + b"\3" + CONTENT[5:], "must be of version 1 or 2 of the binary form, not 3; a newer tilesim"),
+        (CONTENT[:4] + b"\0" + CONTENT[5:], "must be of version 1 or 2 of the binary form, not 0"),
+        (CONTENT[:4] + b"\2" + CONTENT[5:], "must have the content that its checksum is of; the file is damaged"),
         (sealed(b""), "must go on for 1 bytes at byte 0, not end after 0"),
         (sealed(CONTENT[HEAD_BYTES:] + b"\0"), "not go on to"),
         (sealed(b"\x80" * 2000), "must have numbers of at most 1024 bytes, not more at byte 1024"),
@@ -209,6 +211,35 @@ def test_every_cut_and_every_flipped_bit_is_found() -> None:
         flipped = bytearray(CONTENT)
         flipped[place // 8] ^= 1 << place % 8
         assert refusal(bytes(flipped))
+
+
+@each_machine
+def test_a_seal_is_of_these_bytes_and_these_rules(case: Case) -> None:
+    binary = case.assembly.binary
+    plain, content = binary.encode(case.sample), binary.encode(case.sample, b"rules")
+    assert content[HEAD_BYTES + SEAL_BYTES :] == plain[HEAD_BYTES:]
+    assert case.same(binary.decode(content), case.sample)
+    assert is_sealed(content, b"rules")
+    assert not is_sealed(content, b"other rules")
+    assert not is_sealed(content, b"")
+    assert not is_sealed(plain, b"rules")
+    other = binary.encode(replace(case.sample, name="other"))
+    moved = content[:HEAD_BYTES] + content[HEAD_BYTES : HEAD_BYTES + SEAL_BYTES] + other[HEAD_BYTES:]
+    moved = moved[:8] + len(moved).to_bytes(8, "little") + other[16:HEAD_BYTES] + moved[HEAD_BYTES:]
+    assert case.same(binary.decode(moved), replace(case.sample, name="other"))
+    assert not is_sealed(moved, b"rules")
+
+
+def test_no_spoiled_byte_of_a_sealed_file_leaves_it_sealed() -> None:
+    binary = CASES["tiled"].assembly.binary
+    content = binary.encode(CASES["tiled"].sample, b"rules")
+    for place in range(0, 8 * len(content), 5):
+        flipped = bytearray(content)
+        flipped[place // 8] ^= 1 << place % 8
+        with suppress(Damage):
+            binary.decode(bytes(flipped))
+            assert HEAD_BYTES <= place // 8 < HEAD_BYTES + SEAL_BYTES
+            assert not is_sealed(bytes(flipped), b"rules")
 
 
 @each_machine

@@ -2,6 +2,8 @@
 
 =========  ===========================================================================================
 head       48 bytes: the mark of the format, its version, the length of the file, the rest's SHA-256
+seal       32 bytes, in version 2 only: that the program was proven, and by which rules (:mod:`~tilesim.assembly.seal`);
+           it is not among what the SHA-256 is of
 strings    every label, name and word, once: first the program's name, then its chip
 kinds      every kind of record in the file: its name, and its fields by name and type
 program    one record
@@ -53,12 +55,13 @@ from pydantic import BaseModel
 from tilesim.assembly.chip import ChipReader, write_chip
 from tilesim.assembly.records import BYTES, Field, fields_of, inner_type
 from tilesim.assembly.scanner import Fault, read_line
+from tilesim.assembly.seal import SEAL_BYTES, seal_of
 from tilesim.assembly.streams import Codec, Damage, Reader, Writer
 from tilesim.assembly.text import P
 from tilesim.assembly.values import Notation
 from tilesim.printable import shown, unknown
 
-VERSION = 1
+VERSION, SEALED_VERSION = 1, 2
 MARK = b"\x8eTBN"
 _HEAD = struct.Struct("<4sIQ32s")
 _FLOAT = struct.Struct("<d")
@@ -87,12 +90,16 @@ class Binary(Generic[P]):
     former: Mapping[type, Collection[str]] = field(default_factory=dict)
     _fields: dict[type, Mapping[str, Field[Codec]]] = field(default_factory=dict, init=False, repr=False)
 
-    def encode(self, program: P) -> bytes:
-        """``program`` as the content of a file; ``decode`` gives the same program back."""
+    def encode(self, program: P, rules: bytes = b"") -> bytes:
+        """``program`` as the content of a file; ``decode`` gives the same program back. It is sealed if it is proven by
+        some ``rules``.
+        """
         out = Writer()
         self.codec(self.program).write(out, program)
         body = _write_tables(out.strings, out.kinds, self) + bytes(out.data)
-        return _HEAD.pack(MARK, VERSION, _HEAD.size + len(body), hashlib.sha256(body).digest()) + body
+        digest = hashlib.sha256(body).digest()
+        version, seal = (SEALED_VERSION, seal_of(digest, rules)) if rules else (VERSION, b"")
+        return _HEAD.pack(MARK, version, _HEAD.size + len(seal) + len(body), digest) + seal + body
 
     def decode(self, content: bytes) -> P:
         """The program in the content of a file. Raises Damage, which says what is wrong."""
@@ -272,6 +279,13 @@ _SIMPLE: Mapping[Any, Codec] = {
 }
 
 
+def is_sealed(content: bytes, rules: bytes) -> bool:
+    """Whether the content of a file, which has been decoded, was proven by these ``rules``."""
+    _, version, _, digest = _HEAD.unpack_from(content)
+    seal = content[_HEAD.size : _HEAD.size + SEAL_BYTES]
+    return bool(rules) and version == SEALED_VERSION and seal == seal_of(digest, rules)
+
+
 def chip_lines(content: bytes) -> str:
     """The ``.chip`` lines in the content of a file. Raises Damage."""
     strings = _read_strings(Reader(_body(content)))
@@ -285,12 +299,12 @@ def _body(content: bytes) -> bytes:
     if len(content) < _HEAD.size:
         raise Damage(f"must have at least the {_HEAD.size} bytes of its head, not {len(content)}")
     _, version, length, digest = _HEAD.unpack_from(content)
-    if version != VERSION:
-        why = "; a newer tilesim wrote it" if version > VERSION else ""
-        raise Damage(f"must be of version {VERSION} of the binary form, not {version}{why}")
+    if version not in (VERSION, SEALED_VERSION):
+        why = "; a newer tilesim wrote it" if version > SEALED_VERSION else ""
+        raise Damage(f"must be of version {VERSION} or {SEALED_VERSION} of the binary form, not {version}{why}")
     if length != len(content):
         raise Damage(f"must have {length} bytes, as its head says, not {len(content)}")
-    body = content[_HEAD.size :]
+    body = content[_HEAD.size + SEAL_BYTES * (version == SEALED_VERSION) :]
     if hashlib.sha256(body).digest() != digest:
         raise Damage("must have the content that its checksum is of; the file is damaged")
     return body

@@ -5,6 +5,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.assembly import BINARY, TEXT
-from tilesim.assembly.binary import Binary, chip_lines
+from tilesim.assembly.binary import Binary, chip_lines, is_sealed
 from tilesim.assembly.scanner import Fault
+from tilesim.assembly.seal import rules_of
 from tilesim.assembly.streams import Damage
 from tilesim.assembly.text import P, Text
 from tilesim.budgets import LARGEST_MODEL_BYTES, LARGEST_TEXT_BYTES
@@ -42,8 +44,16 @@ def machine_in(path: Path) -> str:
     return machine[1] if machine else ""
 
 
+@dataclass(frozen=True, eq=False)
 class Assembly(Text[P]):
-    """How the programs of one machine are written, read, saved and loaded: their text form, and files of either."""
+    """How the programs of one machine are written, read, saved and loaded: their text form, and files of either.
+
+    Attributes:
+        rules: the modules and packages of tilesim on which it depends whether a program is sound; if there are any,
+            a binary file of a program that is known to be is sealed.
+    """
+
+    rules: tuple[str, ...] = ()
 
     @cached_property
     def binary(self) -> Binary[P]:
@@ -71,12 +81,15 @@ class Assembly(Text[P]):
         try:
             with all_or_nothing(folder) as made:
                 if path.suffix == BINARY:
-                    (made / name).write_bytes(self.binary.encode(program))
+                    (made / name).write_bytes(self.binary.encode(program, self._proven_by(program)))
                 else:
                     self._write_text(program, made / name)
         except OSError as error:
             raise ProgramError(f"{folder}: the program cannot be written there: {error.strerror}") from None
         return path
+
+    def _proven_by(self, program: P) -> bytes:
+        return rules_of(*self.rules) if self.rules and program.is_known_sound else b""
 
     def _segments(self, program: P) -> list[Any]:
         """Everything that has bytes."""
@@ -99,9 +112,12 @@ class Assembly(Text[P]):
             return self.read(read_program_text(path), path, self._read_arrays(path.with_suffix(_BYTES)))
         content = read_bytes(path, LARGEST_MODEL_BYTES, ProgramError)
         try:
-            return self.binary.decode(content)
+            program = self.binary.decode(content)
         except Damage as damage:
             raise ProgramError(f"{path}: {sentence}" for sentence in damage.sentences) from None
+        if self.rules and is_sealed(content, rules_of(*self.rules)):
+            program.know_sound()
+        return program
 
     def _read_arrays(self, path: Path) -> dict[str, NDArray[np.uint8]]:
         """The arrays by name; none if there is no file, for a program without data needs none."""

@@ -160,12 +160,27 @@ class Program:
         vars(program)["_known"] = dict(self._known)
         return program
 
+    @property
+    def is_known_sound(self) -> bool:
+        """Whether it has been proven, here or by whoever sealed its file, that nothing is wrong with it: as what is
+        found out once, that is of this very object.
+        """
+        return self.once(_nothing_known)
+
+    def know_sound(self) -> None:
+        """Remember that it has been."""
+        self._known[_nothing_known] = True
+
     @cached_property
     def _known(self) -> dict[Callable[..., Any], Any]:
         return {}
 
     def __getstate__(self) -> dict[str, Any]:
         return {field.name: getattr(self, field.name) for field in fields(self)}
+
+
+def _nothing_known(_: Program) -> bool:
+    return False
 
 
 def host_note(program: Program) -> str:

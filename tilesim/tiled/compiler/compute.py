@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Mapping
+from collections.abc import Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import Any
 
 from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.chunks import SetLimit, chunks_of
+from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.lines import sliced
 from tilesim.tiled.compiler.lower.convolution import extent_of
@@ -21,9 +23,9 @@ from tilesim.tiled.compiler.operators import receptive_fields, spreads, traits_o
 from tilesim.tiled.compiler.parameters import KeepsParameters, SetKey
 from tilesim.tiled.compiler.program_builder import Completion, ProgramBuilder
 from tilesim.tiled.compiler.row_order import (
+    LineWaits,
     RowOrder,
     comes_in_parts,
-    line_waits,
     row_by_row,
     row_order,
     row_runs,
@@ -50,16 +52,16 @@ class Piece:
     rows: tuple[int, ...] = ()
     sums: str = SUMS
 
-    def based(self, address: int, sums: int) -> TensorOp:
-        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on."""
+    def based(self, address: int, sums: int, **changes: Any) -> TensorOp:
+        """The tensorop, its parameters at ``address``, its partial sums from ``sums`` on, and with other changes."""
         op = self.op
         weights, parameters = (_from(operand, address) for operand in (op.weights, op.parameters))
         sums_in, sums_out = (_from(operand, sums) for operand in (op.sums_in, op.sums_out))
-        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out)
+        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out, **changes)
 
 
 def _from(operand: Reference | None, first: int) -> Reference | None:
-    return operand and replace(operand, base=operand.base + first)
+    return operand and Reference(operand.base + first, operand.strides)
 
 
 Pieces = dict[int, list[Piece]]
@@ -86,8 +88,9 @@ def lowered(
     known: dict[object, list[Piece]] = {}
     made = map_.columns.own if call.group else map_.columns.blocks
     alike = len({len(columns) for columns in made if columns}) == 1
+    common = _Common.of(builder, call, order.step, side_by_side=side_by_side and alike)
     for tile, part in call.parts(map_):
-        task = replace(task_of(builder, call, tile, order.step), side_by_side=side_by_side and alike)
+        task = common.task(tile)
         likeness = _likeness(task, node) if not map_.block else tile
         if likeness in known:
             pieces[tile] = known[likeness]
@@ -142,12 +145,12 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
     first = {tile for tile in pieces if joins and not builder.computes(tile)}
     rounds = max(len(own) for own in pieces.values())
     based: dict[object, TensorOp] = {}
-    labels = builder.labels.setdefault(name, {})
+    labels, lines = builder.labels.setdefault(name, {}), LineWaits(builder, call)
     for k in range(rounds):
         stream.advance()
         kth = {tile: own[k] for tile, own in pieces.items() if k < len(own)}
         if by_line:
-            waits = {tile: tuple(line_waits(builder, call, tile, piece.op, piece.rows)) for tile, piece in kth.items()}
+            waits = {tile: lines.of(tile, piece.op, piece.rows) for tile, piece in kth.items()}
         ops = {
             tile: placed(builder, stream, tile, piece, () if k and not by_line else waits[tile], based)
             for tile, piece in kth.items()
@@ -155,7 +158,8 @@ def compute(builder: ProgramBuilder, stream: ParameterStream, call: LayerCall, p
         label = call.label if rounds == 1 else f"{call.label}.{k}"
         labels |= _written(builder, label, ops, () if k else first)
         stream.use({tile: piece.key for tile, piece in kth.items()})
-    made = {tile: _completion(builder, call, tile, own) for tile, own in pieces.items()}
+    rows: dict[tuple[int, range], Sequence[int]] = {}
+    made = {tile: _completion(builder, call, tile, own, rows) for tile, own in pieces.items()}
     builder.completions.setdefault(name, {}).update(made)
     builder.note_call()
     if call.completes:
@@ -185,7 +189,10 @@ def placed(
 ) -> TensorOp:
     """A tensorop where its parameters are, and what it waits for; the same for tiles that have all that in common."""
     if piece.op.parameters is piece.op.weights is None:
-        return replace(piece.op, wait=wait)
+        plain = id(piece), wait
+        if plain not in known:
+            known[plain] = replace(piece.op, wait=wait)
+        return known[plain]
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)
     builder.awaited.update(new)
@@ -193,7 +200,7 @@ def placed(
     kind = id(piece), address, waits
     if kind not in known:
         sums = stream.layout.staging.get(piece.sums)
-        known[kind] = replace(piece.based(address, sums.address if sums else 0), wait=waits)
+        known[kind] = piece.based(address, sums.address if sums else 0, wait=waits)
     return known[kind]
 
 
@@ -212,32 +219,59 @@ def _order(builder: ProgramBuilder, call: LayerCall, task: TileTask) -> str:
 
 
 def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> TileTask:
-    node = call.node
-    tensors = builder.plan.activations(node)
-    network, maps = builder.plan.network, builder.placement.maps
-    output = maps[call.makes]
-    constants = (network.tensors[i].data for i in node.inputs)
-    return TileTask(
-        topology=builder.topology,
-        layer=call.layer,
-        inputs=tuple(maps[call.reads[tensor.index]].part(tile) for tensor in tensors),
-        output=call.part(output, tile),
-        constants=tuple(constant for constant in constants if constant is not None),
-        input_type=element_type(tensors[0].dtype),
-        output_type=element_type(network.tensors[node.output].dtype),
-        outputs=output.part(tile).channels,
-        keep=nowhere,
-        step=step,
-        row_cycles=builder.weight_row_cycles,
-        most_rows=max(map(len, builder.partition.made(node).rows.own)),
-    )
+    return _Common.of(builder, call, step, side_by_side=False).task(tile)
 
 
-def _completion(builder: ProgramBuilder, call: LayerCall, tile: int, pieces: list[Piece]) -> Completion:
+@dataclass(frozen=True)
+class _Common:
+    """What the tasks of a call's tiles have in common."""
+
+    builder: ProgramBuilder
+    call: LayerCall
+    reads: tuple[FeatureMap, ...]
+    makes: FeatureMap
+    rest: Mapping[str, Any]
+
+    @classmethod
+    def of(cls, builder: ProgramBuilder, call: LayerCall, step: int, *, side_by_side: bool) -> _Common:
+        node = call.node
+        tensors = builder.plan.activations(node)
+        network, maps = builder.plan.network, builder.placement.maps
+        constants = (network.tensors[i].data for i in node.inputs)
+        rest = {
+            "topology": builder.topology,
+            "layer": call.layer,
+            "constants": tuple(constant for constant in constants if constant is not None),
+            "input_type": element_type(tensors[0].dtype),
+            "output_type": element_type(network.tensors[node.output].dtype),
+            "keep": nowhere,
+            "step": step,
+            "row_cycles": builder.weight_row_cycles,
+            "most_rows": max(map(len, builder.partition.made(node).rows.own)),
+            "side_by_side": side_by_side,
+        }
+        reads = tuple(maps[call.reads[tensor.index]] for tensor in tensors)
+        return cls(builder, call, reads, maps[call.makes], rest)
+
+    def task(self, tile: int) -> TileTask:
+        inputs, output = tuple(map_.part(tile) for map_ in self.reads), self.call.part(self.makes, tile)
+        return TileTask(inputs=inputs, output=output, outputs=self.makes.part(tile).channels, **self.rest)
+
+
+def _completion(
+    builder: ProgramBuilder,
+    call: LayerCall,
+    tile: int,
+    pieces: list[Piece],
+    known: dict[tuple[int, range], Sequence[int]],
+) -> Completion:
+    """What tells that a tile has made its part; the rows are ``known`` by the pieces and the block."""
     block = call.part(builder.placement.maps[call.makes], tile).block_rows
-    by_row = all(piece.op.produce != piece.op.nest.loops[0].name for piece in pieces)
-    rows = [block[place] for piece in pieces for place in piece.rows] if by_row else ()
-    return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], rows)
+    key = id(pieces), block
+    if key not in known:
+        by_row = all(piece.op.produce != piece.op.nest.loops[0].name for piece in pieces)
+        known[key] = [block[place] for piece in pieces for place in piece.rows] if by_row else ()
+    return Completion(Flag.AVDATA, builder.raised[tile, Flag.AVDATA], known[key])
 
 
 def _waits(builder: ProgramBuilder, call: LayerCall, tile: int, op: TensorOp) -> tuple[Watcher, ...]:

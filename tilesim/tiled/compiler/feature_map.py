@@ -141,9 +141,10 @@ class FeatureMap:
 
     def part(self, tile: int) -> MapPart:
         """What a tile owns."""
-        if tile not in self._parts:
-            self._parts[tile] = self._part(tile)
-        return self._parts[tile]
+        known = self._parts.get(tile)
+        if known is None:
+            known = self._parts[tile] = self._part(tile)
+        return known
 
     @cached_property
     def _parts(self) -> dict[int, MapPart]:

@@ -20,6 +20,8 @@ from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, increments, ra
 from tilesim.tiled.isa.model.loops import addresses
 
 Counts = Mapping[tuple[int, Flag], int]
+_ReceiveKey = tuple[Side, int, int | None, tuple[Watcher, ...], bool]
+_SendKey = tuple[Side, int, tuple[Flag | int, ...], tuple[Watcher, ...]]
 
 
 @dataclass(frozen=True)
@@ -38,8 +40,11 @@ class Halo:
     above_last: bool
     step: int
     rows: MeshRows | None = None
-    _met: dict[tuple[Traversal, Traversal], bool] = field(default_factory=dict)
-    _known: dict[tuple[object, ...], MeshIn] = field(default_factory=dict)
+    # Tiles differ little in what they do. What is known by a traversal's id holds it, too.
+    _met: dict[tuple[int, int], tuple[Traversal, Traversal, bool]] = field(default_factory=dict)
+    _freed: dict[int, tuple[tuple[Watcher, ...], tuple[Traversal, Watcher] | None]] = field(default_factory=dict)
+    _received: dict[_ReceiveKey, tuple[Traversal, MeshIn]] = field(default_factory=dict)
+    _sent: dict[_SendKey, tuple[Traversal, MeshOut]] = field(default_factory=dict)
 
     def write(self) -> None:
         """Append all instructions, each receive directly before its send."""
@@ -77,11 +82,8 @@ class Halo:
         return self.map.rows.exchanges and self.map.columns.exchanges
 
     def _counts(self) -> Counts:
-        return {
-            (tile, flag): self.builder.raised[tile, flag]
-            for tile in self.map.held
-            for flag in dict.fromkeys(self._flags.values())
-        }
+        flags = tuple(dict.fromkeys(self._flags.values()))
+        return {(tile, flag): self.builder.raised[tile, flag] for tile in self.map.held for flag in flags}
 
     @cached_property
     def _places(self) -> list[tuple[int, int, int]]:
@@ -90,19 +92,25 @@ class Halo:
 
     def _rows(self, above: bool) -> None:
         """Rows from above (or below) for the own columns."""
-        rows, columns, side = self.map.rows, self.map.columns, ROWS_FROM[above]
-        fills, receives, sends = {}, {}, {}
+        rows, columns, side, every = self.map.rows, self.map.columns, ROWS_FROM[above], range(len(self.map.rows.own))
+        widths = columns.own if rows.exchanges else columns.need
+        borders, coming = [rows.border(i, above) for i in every], [rows.received(i, above) for i in every]
+        all_leaving = [rows.sent(i, not above) for i in every]
+        fills = {
+            tile: self._fill(tile, side, borders[i], widths[j])
+            for tile, i, j in self._places
+            if borders[i] and columns.need[j]
+        }
+        receives = {
+            tile: self._receive(tile, side, coming[i], columns.own[j]) for tile, i, j in self._places if coming[i]
+        }
+        self._put(side, "border", fills, borders)
+        self._put(side, "receive", receives, coming)
+        sends = {}
         for tile, i, j in self._places:
-            if columns.need[j]:
-                width = columns.own[j] if rows.exchanges else columns.need[j]
-                fills[tile] = self._fill(tile, side, rows.border(i, above), width)
-            receives[tile] = self._receive(tile, side, rows.received(i, above), columns.own[j])
-        self._put(side, "border", fills, [rows.border(i, above) for i in range(len(rows.own))])
-        self._put(side, "receive", receives, [rows.received(i, above) for i in range(len(rows.own))])
-        for tile, i, j in self._places:
-            leaving = rows.sent(i, not above)
-            waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
-            sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
+            if leaving := all_leaving[i]:
+                waits = [*self._rows_made(tile, i, leaving), *self._passed_on(tile, side, rows, i, leaving)]
+                sends[tile] = self._send(tile, side, leaving, columns.own[j], waits)
         self._put(side, "send", sends)
 
     def _columns(self, above: bool | None) -> None:
@@ -117,13 +125,16 @@ class Halo:
         bands = [self._band(i, above) for i in range(len(self.map.rows.own))]
         places = range(len(columns.own))
         edges = [(columns.border(j, from_west), columns.received(j, from_west)) for j in places]
+        hulls = [hull(edge) if need else range(0) for edge, need in zip(edges, columns.need, strict=True)]
         all_leaving = [columns.sent(j, not from_west) for j in places]
         for tile, i, j in self._places:
             (inside, outside), (border, coming) = bands[i], edges[j]
-            if columns.need[j]:
-                corners[tile] = self._fill(tile, side, outside, hull((border, coming)))
-            fills[tile] = self._fill(tile, side, inside, border, by_line)
-            receives[tile] = self._receive(tile, side, inside, coming, by_line=by_line)
+            if outside and hulls[j]:
+                corners[tile] = self._fill(tile, side, outside, hulls[j])
+            if inside and border:
+                fills[tile] = self._fill(tile, side, inside, border, by_line)
+            if inside and coming:
+                receives[tile] = self._receive(tile, side, inside, coming, by_line=by_line)
         insides, outsides = ([band[k] for band in bands] for k in (0, 1))
         name = "" if above is None else f"{ROWS_FROM[above]}."
         self._put(side, f"{name}corner", corners, outsides)
@@ -201,11 +212,10 @@ class Halo:
             return None
         target, side = self._words(tile, rows, columns), self._at(tile, side)
         by_line = by_line and len(rows) > 1
-        wait = (*self.builder.free(self.name, tile), *self._not_overwritten(tile, target))
-        key = side, target, fill, wait, by_line
-        if key not in self._known:  # tiles differ little in what they receive
-            self._known[key] = self._receiving(*key)
-        return self._known[key]
+        key = side, id(target), fill, self._place_free(tile, target), by_line
+        if key not in self._received:
+            self._received[key] = target, self._receiving(side, target, fill, key[3], by_line)
+        return self._received[key][1]
 
     def _receiving(
         self, side: Side, target: Traversal, fill: int | None, wait: tuple[Watcher, ...], by_line: bool
@@ -215,42 +225,60 @@ class Halo:
         produce = target.nest.loops[by_line and len(target.nest.loops) > 1].name
         return MeshIn(tiles=0, side=side, write=target, fill=fill, wait=wait, produce=produce, layer=self.layer)
 
-    def _not_overwritten(self, tile: int, target: Traversal) -> Iterator[Watcher]:
-        """Waits for the tile's own part, if its whole wide rows or blocks run on into what is to be written."""
+    def _place_free(self, tile: int, target: Traversal) -> tuple[Watcher, ...]:
+        """Waits for whoever uses the bytes of a tile on which the map lies; and for the tile's own part, if its whole
+        wide rows or blocks run on into what is to be written.
+        """
+        if tile not in self._freed:
+            self._freed[tile] = self.builder.free(self.name, tile), self._own(tile)
+        free, own = self._freed[tile]
+        return (*free, own[1]) if own and self._meet(target, own[0]) else free
+
+    def _own(self, tile: int) -> tuple[Traversal, Watcher] | None:
+        """What a tile writes of the map itself, and the wait for that."""
         made, part = self.builder.completions[self.name].get(tile), self.map.part(tile).block
         if made is None:
-            return
+            return None
         written = made.words or self._words(tile, part.rows, part.columns)
-        if self._meet(target, written):
-            yield self.builder.counted(made.flag, made.count)
+        return written, self.builder.counted(made.flag, made.count)
 
     def _meet(self, a: Traversal, b: Traversal) -> bool:
-        if (a, b) not in self._met:  # tiles differ little in where they write
+        key = id(a), id(b)
+        if key not in self._met:
             ones, others = (addresses(words.nest, words.reference) for words in (a, b))
-            self._met[a, b] = bool(np.isin(ones, others).any())
-        return self._met[a, b]
+            self._met[key] = a, b, bool(np.isin(ones, others).any())
+        return self._met[key][2]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
         if not rows or not columns:
             return None
-        source = self._words(tile, rows, columns)
-        last = source.nest.loops[0].name
-        return MeshOut(
-            tiles=0, side=self._at(tile, OPPOSITE[side]), read=source, wait=tuple(wait), produce=last, layer=self.layer
-        )
+        source, side = self._words(tile, rows, columns), self._at(tile, OPPOSITE[side])
+        key = side, id(source), (), tuple(wait)
+        if key not in self._sent:
+            last = source.nest.loops[0].name
+            op = MeshOut(tiles=0, side=side, read=source, wait=tuple(wait), produce=last, layer=self.layer)
+            self._sent[key] = source, op
+        return self._sent[key][1]
 
     def _send_lines(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:
         """Own lines, as they are made or come over the ring."""
         made = self.builder.completions[self.name].get(tile)
         if made is None:
             return self._send(tile, side, rows, columns, wait)
-        source, counts = self._words(tile, rows, columns), [made.row(row) for row in rows]
+        source, side = self._words(tile, rows, columns), self._at(tile, OPPOSITE[side])
+        counts = tuple(made.row(row) for row in rows)
+        key: _SendKey = side, id(source), (made.flag, *counts), tuple(wait)
+        if key not in self._sent:
+            self._sent[key] = source, self._sending_lines(side, source, made.flag, counts, key[3])
+        return self._sent[key][1]
+
+    def _sending_lines(
+        self, side: Side, source: Traversal, flag: Flag, counts: Sequence[int], wait: tuple[Watcher, ...]
+    ) -> MeshOut:
         source, rounds = by_segment(source, counts)
         outer, strict = source.nest.loops[0].name, self.builder.topology.tile.strict_compare
-        waits = (*earliest(made.flag, rounds, strict, outer), *wait)
-        return MeshOut(
-            tiles=0, side=self._at(tile, OPPOSITE[side]), read=source, wait=waits, produce=outer, layer=self.layer
-        )
+        waits = (*earliest(flag, rounds, strict, outer), *wait)
+        return MeshOut(tiles=0, side=side, read=source, wait=waits, produce=outer, layer=self.layer)
 
     def _words(self, tile: int, rows: range, columns: range) -> Traversal:
         part, word_bytes = self.map.part(tile), self.builder.topology.narrow_memory.word_bytes
@@ -268,15 +296,18 @@ class Halo:
         else:
             self.builder.write(label, present)
         self.builder.use(self.name, moved.values())
-        for tile, op in moved.items() if lines else ():
-            self._note_lines(tile, op, lines[self.map.place(tile)[0]])
+        if lines:
+            self._note_lines(moved, lines)
 
-    def _note_lines(self, tile: int, op: Moves, lines: range) -> None:
+    def _note_lines(self, moved: Mapping[int, Moves], lines: Sequence[range]) -> None:
         """Remember when each of some lines has come."""
-        flag, rises = raised_flag(op), increments(op)
-        first = self.builder.raised[tile, flag] - rises + 1
-        arrival = LineArrivals(flag, lines, first, by_line=rises > 1)
-        self.builder.lines.setdefault(self.name, {}).setdefault(tile, []).append(arrival)
+        raises = {id(op): (raised_flag(op), increments(op)) for op in {id(op): op for op in moved.values()}.values()}
+        noted = self.builder.lines.setdefault(self.name, {}) if moved else {}
+        for tile, op in moved.items():
+            flag, rises = raises[id(op)]
+            first = self.builder.raised[tile, flag] - rises + 1
+            arrival = LineArrivals(flag, lines[self.map.place(tile)[0]], first, by_line=rises > 1)
+            noted.setdefault(tile, []).append(arrival)
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

@@ -24,8 +24,9 @@ FEWEST_LINES = 4
 
 @dataclass(frozen=True)
 class LineArrivals:
-    """Lines of a map that come to a tile with one instruction, which raises ``flag`` to ``first`` with the first of
-    ``rows`` and once more with each further one; to ``first`` with all of them if not ``by_line``.
+    """Lines of a map that come to a tile with one instruction, one after the other up or down the map, which raises
+    ``flag`` to ``first`` with the first of ``rows`` and once more with each further one; to ``first`` with all of them
+    if not ``by_line``.
     """
 
     flag: Flag
@@ -35,8 +36,16 @@ class LineArrivals:
 
     def count(self, needed: range) -> int:
         """The count when those of the lines ``needed`` have come that are among these; 0 if none are."""
-        mine = [index for index, row in enumerate(self.rows) if row in needed]
-        return self.first + (mine[-1] if self.by_line else 0) if mine else 0
+        last = self._last(needed)
+        return 0 if last is None else self.first + (last if self.by_line else 0)
+
+    def _last(self, needed: range) -> int | None:
+        """The place of the last one that is needed."""
+        rows = self.rows
+        upwards = rows.step < 0
+        lowest, highest = (rows.stop - rows.step, rows.start) if upwards else (rows.start, rows.stop - rows.step)
+        low, high = max(lowest, needed.start), min(highest, needed.stop - 1)
+        return None if low > high else rows.start - low if upwards else high - rows.start
 
 
 def segment_lines(part: MapPart, row_bytes: int) -> int:

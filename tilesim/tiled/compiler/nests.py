@@ -24,6 +24,8 @@ OPERANDS = ("input", "input_b", "weights", "parameters", "sums_in", "sums_out", 
 
 def no_deeper(op: TensorOp, depth: int) -> list[TensorOp]:
     """Tensorops that do together what ``op`` does, none with more than ``depth`` loops if its reductions allow that."""
+    if len(op.nest.loops) <= depth:
+        return [op]
     op = _folded(op, depth)
     ops = [op]
     for name in _unrolled(op, len(op.nest.loops) - depth):

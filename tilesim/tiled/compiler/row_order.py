@@ -129,38 +129,56 @@ def rows_outside(op: TensorOp, rounds: int) -> bool:
     return rounds > 1 and op.nest.loops[0].name == "y"
 
 
-def line_waits(
-    builder: ProgramBuilder, call: LayerCall, tile: int, op: TensorOp, places: tuple[int, ...]
-) -> Iterator[Watcher]:
-    """What a tile's tensorop waits for that makes the rows at some places of its block, one after the other: for each
-    of them the lines that it reads; for all of them where its outermost loop is another one.
-    """
-    if not places:
-        return
-    block, window = call.part(builder.placement.maps[call.makes], tile).block_rows, _window(builder, call)
-    needs = [window.reads(range(block[place], block[place] + 1)) for place in places]
-    for name in dict.fromkeys(call.reads.values()):
-        counts: dict[Flag, list[int]] = {}
-        arrivals = builder.lines.get(name, {}).get(tile, ())
-        wanted = _flags_read(builder, name, call, tile) if arrivals else ()
-        for arrival in arrivals:
-            if arrival.flag in wanted:
-                known = counts.get(arrival.flag, [0] * len(needs))
-                counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
-        made = builder.completions[name].get(tile)
-        if made is not None and made.flag is not Flag.AVDATA:
-            height = builder.placement.maps[name].shape.height
-            own = [_made(made.order, made.counts, need, made.count, height) for need in needs]
-            counts[made.flag] = [max(both) for both in zip(counts.get(made.flag, own), own, strict=True)]
-        if not rows_outside(op, len(places)):
-            counts = {flag: [max(by_row)] for flag, by_row in counts.items()}
-        yield from _new(builder, tile, counts)
+class LineWaits:
+    """What the tensorops of a call wait for, line by line; what tiles have in common is worked out once."""
 
+    def __init__(self, builder: ProgramBuilder, call: LayerCall) -> None:
+        self._builder, self._call = builder, call
+        self._makes, self._names = builder.placement.maps[call.makes], tuple(dict.fromkeys(call.reads.values()))
+        self._needs: dict[tuple[range, tuple[int, ...]], list[range]] = {}
+        self._flags: dict[tuple[str, int], set[Flag]] = {}
 
-def _flags_read(builder: ProgramBuilder, name: str, call: LayerCall, tile: int) -> set[Flag]:
-    """The flags that the lines raise which a call reads beyond a tile's own part of a map."""
-    at = builder.placement.maps[name].arrangement.sides(tile)
-    return {arrival_flag(builder.topology, at[side]) for side in sides_read(builder, name, call, tile)}
+    def of(self, tile: int, op: TensorOp, places: tuple[int, ...]) -> tuple[Watcher, ...]:
+        """What a tile's tensorop waits for that makes the rows at some places of its block, one after the other: for
+        each of them the lines that it reads; for all of them where its outermost loop is another one.
+        """
+        return tuple(self._watchers(tile, op, places)) if places else ()
+
+    def _watchers(self, tile: int, op: TensorOp, places: tuple[int, ...]) -> Iterator[Watcher]:
+        builder, needs = self._builder, self._needed(tile, places)
+        for name in self._names:
+            counts: dict[Flag, list[int]] = {}
+            arrivals = builder.lines.get(name, {}).get(tile, ())
+            wanted = self._flags_read(name, tile) if arrivals else ()
+            for arrival in arrivals:
+                if arrival.flag in wanted:
+                    known = counts.get(arrival.flag, [0] * len(needs))
+                    counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
+            made = builder.completions[name].get(tile)
+            if made is not None and made.flag is not Flag.AVDATA:
+                height = builder.placement.maps[name].shape.height
+                own = [_made(made.order, made.counts, need, made.count, height) for need in needs]
+                counts[made.flag] = [max(both) for both in zip(counts.get(made.flag, own), own, strict=True)]
+            if not rows_outside(op, len(places)):
+                counts = {flag: [max(by_row)] for flag, by_row in counts.items()}
+            yield from _new(builder, tile, counts)
+
+    def _needed(self, tile: int, places: tuple[int, ...]) -> list[range]:
+        """The lines that each row reads."""
+        block = self._call.part(self._makes, tile).block_rows
+        if (block, places) not in self._needs:
+            window, rows = _window(self._builder, self._call), [block[place] for place in places]
+            self._needs[block, places] = [window.reads(range(row, row + 1)) for row in rows]
+        return self._needs[block, places]
+
+    def _flags_read(self, name: str, tile: int) -> set[Flag]:
+        """The flags that the lines raise which the call reads beyond a tile's own part of a map."""
+        if (name, tile) not in self._flags:
+            builder = self._builder
+            at = builder.placement.maps[name].arrangement.sides(tile)
+            sides = sides_read(builder, name, self._call, tile)
+            self._flags[name, tile] = {arrival_flag(builder.topology, at[side]) for side in sides}
+        return self._flags[name, tile]
 
 
 def _made(order: object, counts: tuple[int, ...], need: range, whole: int, height: int) -> int:

@@ -66,6 +66,7 @@ class WideLayout:
     sources: Mapping[SetKey, tuple[DataRange, ...]]
     runs: Mapping[SetKey, tuple[KeptRun, ...]] = field(default_factory=dict)
     over_mesh: Mapping[SetKey, int] = field(default_factory=dict)
+    _holders: dict[SetKey, frozenset[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def transient_bytes(self) -> int:
@@ -98,7 +99,9 @@ class WideLayout:
 
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
-        return self.stay[key] if tile in self.decisions[key].holders else self.buffers[key].address
+        if key not in self._holders:
+            self._holders[key] = frozenset(self.decisions[key].holders)
+        return self.stay[key] if tile in self._holders[key] else self.buffers[key].address
 
     def streams_to(self, key: SetKey) -> int:
         """The tiles (a bitmap) that get the set during the run."""

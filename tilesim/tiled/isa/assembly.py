@@ -128,4 +128,14 @@ ASSEMBLY = Assembly(
         former={Flag: FORMER_FLAGS},
     ),
     blobs=("data", "constants"),
+    rules=(
+        "arithmetic",
+        "assembly",
+        "machines",
+        "network/graph.py",
+        "network/operators",
+        "tiled/isa",
+        "tiled/rules",
+        "tiled/topology.py",
+    ),
 )

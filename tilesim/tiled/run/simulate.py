@@ -36,7 +36,7 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
 from tilesim.tiled.rules.ring.readings import Reading, reading_of
-from tilesim.tiled.rules.soundness import races, unrunnable, unsound
+from tilesim.tiled.rules.soundness import racing, unrunnable, unsound
 from tilesim.tiled.run import hang, host_driver, state_log, statistics
 from tilesim.tiled.run.measured import measured
 from tilesim.tiled.run.tensor_probe import TensorProbe
@@ -60,10 +60,10 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     reading = reading_of(options.masters)
     lenient = options.rules == "observe" and len(program.requests) < 2
     _must_be_sound([program], unrunnable if lenient else unsound)
-    racing = lenient and bool(races(program))
-    if racing and options.keep_tensors:
+    is_racing = lenient and racing(program)
+    if is_racing and options.keep_tensors:
         raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
-    return _run_by(options, frame.named(program), inputs, reading, racing)
+    return _run_by(options, frame.named(program), inputs, reading, is_racing)
 
 
 def simulate_requests(

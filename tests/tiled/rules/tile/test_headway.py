@@ -38,12 +38,12 @@ def points(headway: Headway) -> list[tuple[int, int]]:
 def test_watchers_tell_the_rounds_that_are_over(wait: str, expected: list[tuple[int, int]]) -> None:
     """A round of the tensorop is a pixel, of which four make a row of the loop that waits."""
     first, then = order_of(SCATTER, WORK.format(wait)).steps
-    assert points(watched(first, then, strict=False)) == expected
+    assert points(watched(first.effects, first.raised_to, then.effects, strict=False)) == expected
 
 
 def test_where_a_flag_must_exceed_its_count_one_more_round_is_over() -> None:
     first, then = order_of(SCATTER, WORK.format("2+1"), tile__strict_compare=True).steps
-    assert points(watched(first, then, strict=True)) == [(0, 0), (0, 3), (4, 4)]
+    assert points(watched(first.effects, first.raised_to, then.effects, strict=True)) == [(0, 0), (0, 3), (4, 4)]
 
 
 def test_what_a_round_has_waited_for_is_over_for_all_that_wait_for_it() -> None:

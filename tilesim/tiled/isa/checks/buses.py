@@ -4,17 +4,33 @@ instruction bus.
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
+from functools import cache
+
+import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.machines.program import where
-from tilesim.tiled.isa.checks.values import MOST_WORDS, nest_faults
+from tilesim.tiled.isa.checks.values import MOST_WORDS, differs_soundly, nest_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import mesh_words
-from tilesim.tiled.isa.model.fields import FLAGS_OF_B, OPPOSITE, ByteFilter, Channel, MemoryName, Side, neighbour
+from tilesim.tiled.isa.model.fields import (
+    FLAGS_OF_B,
+    OPPOSITE,
+    ByteFilter,
+    Channel,
+    MemoryName,
+    Side,
+    bits,
+    neighbour,
+)
+from tilesim.tiled.isa.model.likeness import likeness
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.topology import Grid, Topology
+
+Counts = NDArray[np.int64]
 
 
 def stop_faults(instruction: isa.Instruction, tiles: int) -> Iterator[str]:
@@ -98,20 +114,22 @@ def _faults(op: isa.Broadcast, following: Sequence[isa.Instruction], tiles: int)
         yield f"an instruction for tiles behind tile {first}, and none before it, must stand next, not {what}"
 
 
-End = tuple[int, Side]
-"""A tile that receives, and from which side."""
-
-
 def mesh_faults(op: isa.MeshIn | isa.MeshOut, topology: Topology) -> Iterator[str]:
     """Tiles without a neighbour to exchange words with (a fill needs none), and memory that the mesh does not reach."""
     if isinstance(op, isa.MeshOut) or op.fill is None:
         what = "side must be where every tile has a neighbour" + (", or fill be given" * isinstance(op, isa.MeshIn))
-        for tile in range(topology.tiles):
-            if op.tiles >> tile & 1 and neighbour(topology.grid, tile, op.side) is None:
-                yield f"{what}; tile {tile} has none to the {op.side}"
+        for tile in bits(op.tiles & _at_edge(topology.grid.rows, topology.grid.columns, op.side)):
+            yield f"{what}; tile {tile} has none to the {op.side}"
     destination = MemoryName(topology.mesh.destination)
     if isinstance(op, isa.MeshOut) and op.memory not in (MemoryName.NARROW, destination):
         yield f"memory must be narrow on a chip whose mesh.destination is {destination}, not {op.memory}"
+
+
+@cache
+def _at_edge(rows: int, columns: int, side: Side) -> int:
+    """The tiles without a neighbour there."""
+    grid = Grid(rows=rows, columns=columns)
+    return sum(1 << tile for tile in range(rows * columns) if neighbour(grid, tile, side) is None)
 
 
 def pair_faults(program: Program) -> Iterator[str]:
@@ -119,37 +137,69 @@ def pair_faults(program: Program) -> Iterator[str]:
 
     One without a partner is no fault: the run explains it.
     """
+    known: dict[Hashable, int] = {}
     for section, ops in (("load", program.load), ("run", program.run)):
-        moving = {place: op for place, op in enumerate(ops) if isinstance(op, isa.MeshOut | isa.MeshIn)}
-        words = {place: _words(op, program.topology) for place, op in moving.items()}
-        for (out, into), tile in _pairs(ops, program.topology.grid).items():
-            sent, taken = words[out], words[into]
-            if sent and taken and sent != taken:
-                yield (
-                    f"{where(section, out, ops[out])}: read must have the {taken} words that "
-                    f"{where(section, into, ops[into])} takes in tile {tile}, not {sent}"
-                )
+        words = np.array([_words(op, program.topology, known) for op in ops], np.int64)
+        for out, into, tile in _pairs(ops, words, program.topology):
+            yield (
+                f"{where(section, out, ops[out])}: read must have the {words[into]} words that "
+                f"{where(section, into, ops[into])} takes in tile {tile}, not {words[out]}"
+            )
 
 
-def _words(op: isa.MeshOut | isa.MeshIn, topology: Topology) -> int | None:
-    """The words that ``op`` moves; None if its loops are unsound, which is a fault of its own."""
-    return None if any(nest_faults(op, topology)) else mesh_words(op, topology)
+def _words(op: isa.Instruction, topology: Topology, known: dict[Hashable, int]) -> int:
+    """The words that ``op`` moves over the mesh, if they are not ``known`` by likeness; 0 if there are none, or its
+    loops are unsound, which is a fault of its own.
+    """
+    if not isinstance(op, isa.MeshOut | isa.MeshIn):
+        return 0
+    if not differs_soundly(op):
+        return 0 if any(nest_faults(op, topology)) else mesh_words(op, topology)
+    key = likeness(op)
+    if key not in known:
+        known[key] = 0 if any(nest_faults(op, topology)) else mesh_words(op, topology)
+    return known[key]
 
 
-def _pairs(ops: Sequence[isa.Instruction], grid: Grid) -> dict[tuple[int, int], int]:
-    """The places of a sending and a receiving instruction that meet on a link, and the first tile that receives."""
-    sent: dict[End, list[int]] = defaultdict(list)
-    received: dict[End, list[int]] = defaultdict(list)
-    for place, op in enumerate(ops):
-        for tile in range(grid.rows * grid.columns):
-            if isinstance(op, isa.MeshOut) and op.tiles >> tile & 1:
-                to = neighbour(grid, tile, op.side)
-                if to is not None:
-                    sent[to, OPPOSITE[op.side]].append(place)
-            elif isinstance(op, isa.MeshIn) and op.fill is None and op.tiles >> tile & 1:
-                received[tile, op.side].append(place)
-    pairs: dict[tuple[int, int], int] = {}
-    for (tile, side), outs in sent.items():
-        for pair in zip(outs, received[tile, side], strict=False):
-            pairs.setdefault(pair, tile)
-    return pairs
+def _pairs(ops: Sequence[isa.Instruction], words: Counts, topology: Topology) -> list[tuple[int, int, int]]:
+    """The places of a sending and a receiving instruction that meet on a link and move other words, and the first tile
+    that receives: links as they are first sent on, each once.
+    """
+    unequal: dict[tuple[int, int, int, int], tuple[int, int, int]] = {}
+    for side in Side:
+        outs = [k for k, op in enumerate(ops) if isinstance(op, isa.MeshOut) and op.side is side]
+        ins = [k for k, op in enumerate(ops) if isinstance(op, isa.MeshIn) and op.side is OPPOSITE[side]]
+        ins = [k for k in ins if getattr(ops[k], "fill", None) is None]
+        if not outs or not ins:
+            continue
+        senders, out = _by_tile(ops, outs, topology.tiles)
+        beside = np.array([_beside(topology.grid, tile, side) for tile in range(topology.tiles)])
+        senders, out = senders[beside[senders] >= 0], out[beside[senders] >= 0]
+        tiles, into = _by_tile(ops, ins, topology.tiles)
+        sent, taken = _numbered(beside[senders], len(ops)), _numbered(tiles, len(ops))
+        _, a, b = np.intersect1d(sent, taken, assume_unique=True, return_indices=True)
+        wrong = (words[out[a]] != words[into[b]]) & (words[out[a]] > 0) & (words[into[b]] > 0)
+        for one, other in zip(a[wrong], b[wrong], strict=True):
+            first = int(out[np.searchsorted(senders, senders[one])])
+            order = first, int(senders[one]), int(sent[one]), list(Side).index(side)
+            unequal[order] = int(out[one]), int(into[other]), int(tiles[other])
+    firsts: dict[tuple[int, int], int] = {}
+    for _, (place, partner, tile) in sorted(unequal.items()):
+        firsts.setdefault((place, partner), tile)
+    return [(place, partner, tile) for (place, partner), tile in firsts.items()]
+
+
+def _by_tile(ops: Sequence[isa.Instruction], places: list[int], tiles: int) -> tuple[Counts, Counts]:
+    """Each tile that some of the instructions are for, tile by tile, and the place of the instruction."""
+    each, rows = np.nonzero(tile_rows((getattr(ops[place], "tiles", 0) for place in places), tiles).T)
+    return each, np.array(places)[rows]
+
+
+def _beside(grid: Grid, tile: int, side: Side) -> int:
+    other = neighbour(grid, tile, side)
+    return -1 if other is None else other
+
+
+def _numbered(tiles: Counts, most: int) -> Counts:
+    """Transfers by the tile that gets them, which rises, and among those to it by their number."""
+    return tiles * most + np.arange(len(tiles)) - np.searchsorted(tiles, tiles)

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import chain
 
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
@@ -12,11 +14,13 @@ from tilesim.tiled.isa.checks.host_steps import step_faults
 from tilesim.tiled.isa.checks.records import record_faults
 from tilesim.tiled.isa.checks.tensorop import tensorop_faults
 from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor_faults
-from tilesim.tiled.isa.checks.values import nest_faults, value_faults
+from tilesim.tiled.isa.checks.values import bases_are_sound, differs_soundly, nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
+from tilesim.tiled.isa.model.likeness import likeness, shape
 from tilesim.tiled.isa.model.program import HostTensor, MapCut, Program
+from tilesim.tiled.topology import Topology
 
 MOST_MACS = 1 << 50
 """Multiply-accumulates of a layer."""
@@ -42,11 +46,12 @@ def faults(program: Program) -> list[str]:
     A fault names the instruction by its label or its place (``load[3] ring_consume``) and the field. Waits that can
     never end are no faults: they are found, and explained, by running.
     """
+    alike = _Alike(program.topology)
     sentences = [
         f"{where(section, place, instruction)}: {sentence}"
         for section, instructions in (("load", program.load), ("run", program.run))
         for place, instruction in enumerate(instructions)
-        for sentence in _instruction_faults(instruction, program)
+        for sentence in chain(_own_faults(instruction, program), alike.faults(instruction))
     ]
     for check in (
         buses.broadcast_faults,
@@ -67,7 +72,8 @@ def faults(program: Program) -> list[str]:
     return sentences
 
 
-def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+def _own_faults(instruction: Instruction, program: Program) -> Iterator[str]:
+    """What is wrong with an instruction in this program, on its tiles."""
     topology = program.topology
     yield from _number_faults(instruction, program)
     yield from _bitmap_faults(instruction, topology.tiles)
@@ -77,6 +83,37 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
         yield from buses.mesh_faults(instruction, topology)
     if isinstance(instruction, Infeed | Outfeed):
         yield from _host_faults(instruction, program)
+
+
+@dataclass(frozen=True)
+class _Alike:
+    """What is wrong with instructions wherever they stand, found out once for those that are alike."""
+
+    topology: Topology
+    _known: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    _sound: set[Hashable] = field(default_factory=set)
+    """Shapes with which nothing is wrong, wherever operands begin."""
+
+    def faults(self, instruction: Instruction) -> tuple[str, ...]:
+        """Of what such instructions may differ in nothing would be told but faults."""
+        if not differs_soundly(instruction):
+            return tuple(_faults_anywhere(instruction, self.topology))
+        key = likeness(instruction)
+        if key not in self._known:
+            self._known[key] = self._of_kind(instruction)
+        return self._known[key]
+
+    def _of_kind(self, instruction: Instruction) -> tuple[str, ...]:
+        known = shape(instruction)
+        if known in self._sound and bases_are_sound(instruction):
+            return tuple(_address_faults(instruction, self.topology))
+        sentences = tuple(_faults_anywhere(instruction, self.topology))
+        if not sentences:
+            self._sound.add(known)
+        return sentences
+
+
+def _faults_anywhere(instruction: Instruction, topology: Topology) -> Iterator[str]:
     if isinstance(instruction, isa.TensorOp):
         yield from tensorop_faults(instruction, topology)
     if isinstance(instruction, ScalarFence) and set(instruction.idle) - {"outfeed"}:
@@ -86,17 +123,21 @@ def _instruction_faults(instruction: Instruction, program: Program) -> Iterator[
     if not loops:  # addresses mean nothing in an unsound nest
         yield from value_faults(instruction)
         yield from buses.ring_faults(instruction, topology)
-        for access in accesses(instruction, topology):
-            yield from access_faults(access, topology)
+        yield from _address_faults(instruction, topology)
         yield from transfer_faults(instruction, topology)
+
+
+def _address_faults(instruction: Instruction, topology: Topology) -> Iterator[str]:
+    for access in accesses(instruction, topology):
+        yield from access_faults(access, topology)
 
 
 def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
     given = vars(instruction)
-    for field, least in SMALLEST.items():
-        value = given.get(field)
+    for name, least in SMALLEST.items():
+        value = given.get(name)
         if isinstance(value, int) and value < least:
-            yield f"{field} must be at least {least}, not {value}"
+            yield f"{name} must be at least {least}, not {value}"
     if instruction.layer >= len(program.layers):
         yield f"layer must be below the number of layers {len(program.layers)}, not {instruction.layer}"
     if isinstance(instruction, MeshIn) and instruction.fill is not None and instruction.fill > 255:
@@ -105,11 +146,11 @@ def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
 
 def _bitmap_faults(instruction: Instruction, tiles: int) -> Iterator[str]:
     given = vars(instruction)
-    for field, width, what in (("tiles", tiles, "tiles"), ("to", tiles + 2, "tiles, classifier and sink")):
-        bitmap = given.get(field)
+    for name, width, what in (("tiles", tiles, "tiles"), ("to", tiles + 2, "tiles, classifier and sink")):
+        bitmap = given.get(name)
         if bitmap is not None and not 0 < bitmap < 1 << width:
             stops = "none" if bitmap == 0 else f"{bitmap:#x}"
-            yield f"{field} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"
+            yield f"{name} must name some of the {width} {what} (1 to {(1 << width) - 1:#x}), not {stops}"
 
 
 def _host_faults(instruction: Infeed | Outfeed, program: Program) -> Iterator[str]:

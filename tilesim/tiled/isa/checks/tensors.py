@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from math import prod
 
@@ -15,6 +16,7 @@ from tilesim.tiled.isa.model.instructions import ElementType
 from tilesim.tiled.isa.model.program import AT_HOST, PLACES, Block, HostTensor, Program, TensorLayout, TensorPiece
 
 HOST_DTYPES: Mapping[str, str] = {ElementType.I8: "int8", ElementType.U8: "uint8", ElementType.I16: "int16"}
+ELEMENT_TYPES = frozenset(ElementType)
 BYTES = (ElementType.I8, ElementType.U8)
 EITHER = min(RANGES[kind][0] for kind in BYTES), max(RANGES[kind][1] for kind in BYTES)
 """What a byte of whichever type can be."""
@@ -123,9 +125,11 @@ def _faults_of(block: Block, whole: tuple[int, int, int], element_bytes: int, ro
 def tensor_faults(program: Program) -> Iterator[str]:
     """What is wrong with the tensors of a program and their pieces."""
     layouts = {layout.index: layout for layout in program.tensors}
+    pieces: dict[int, list[TensorPiece]] = defaultdict(list)
+    for piece in program.pieces:
+        pieces[piece.index].append(piece)
     for layout in program.tensors:
-        pieces = [piece for piece in program.pieces if piece.index == layout.index]
-        yield from (f"tensor {layout.index}: {sentence}" for sentence in _layout_faults(layout, pieces))
+        yield from (f"tensor {layout.index}: {sentence}" for sentence in _layout_faults(layout, pieces[layout.index]))
     labels = {instruction.label for instruction in program.run if instruction.label}
     for place, piece in enumerate(program.pieces):
         where = f"piece[{place}] of tensor {piece.index}"
@@ -163,7 +167,7 @@ def covers(layout: TensorLayout, pieces: Iterable[TensorPiece]) -> bool:
 def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
     if not 0 <= piece.tile < program.topology.tiles:
         yield f"tile must be below the number of tiles {program.topology.tiles}, not {piece.tile}"
-    if piece.element not in frozenset(ElementType):
+    if piece.element not in ELEMENT_TYPES:
         yield f"element {unknown(piece.element, ElementType, 'a type')}"
     if min(piece.extent) < 1 or min(piece.row_bytes, piece.pixel_bytes) < 0:
         yield f"extent must be at least 1 each way and row_bytes and pixel_bytes at least 0, not {piece.extent}"
@@ -177,6 +181,6 @@ def _piece_faults(piece: TensorPiece, program: Program) -> Iterator[str]:
 
 
 def _place_faults(piece: TensorPiece, layout: TensorLayout) -> Iterator[str]:
-    places = zip(piece.origin, piece.extent, layout.extent, strict=True)
-    if any(start < 0 or start + size > whole for start, size, whole in places):
+    (y, x, c), (height, width, channels), (rows, columns, depth) = piece.origin, piece.extent, layout.extent
+    if min(y, x, c) < 0 or y + height > rows or x + width > columns or c + channels > depth:
         yield f"origin and extent must lie in the map {layout.extent}, not be {piece.origin} and {piece.extent}"

@@ -13,6 +13,7 @@ from tilesim.tiled.isa.model import fields
 from tilesim.tiled.isa.model.accesses import operands
 from tilesim.tiled.isa.model.fields import Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, TensorOp, Work, counted_nest
+from tilesim.tiled.isa.model.likeness import bases
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.topology import Topology
 
@@ -156,6 +157,27 @@ def _sync_faults(instruction: Instruction, loops: set[str]) -> Iterator[str]:
     produce = getattr(instruction, "produce", None)
     if produce is not None and produce not in loops:
         yield f"produce {unknown(produce, loops, 'a loop of the instruction')}"
+
+
+def differs_soundly(instruction: Instruction) -> bool:
+    """Whether nothing is wrong with what instructions may differ in that are alike, beside who they are for: they wait
+    in loops of their own, and their numbers have 32 bits.
+    """
+    watchers: tuple[Watcher, ...] = getattr(instruction, "wait", ())
+    loops = (
+        {loop.name for loop in counted_nest(instruction).loops} if watchers and isinstance(instruction, Work) else ()
+    )
+    return SMALLEST <= instruction.layer <= LARGEST and all(
+        SMALLEST <= watcher.expected <= LARGEST
+        and SMALLEST <= watcher.stride <= LARGEST
+        and (watcher.loop in loops if watcher.loop is not None else not watcher.stride)
+        for watcher in watchers
+    )
+
+
+def bases_are_sound(instruction: Instruction) -> bool:
+    """Whether the addresses at which operands begin are numbers of 32 bits."""
+    return all(SMALLEST <= base <= LARGEST for base in bases(instruction))
 
 
 def _twice(names: Iterable[str]) -> list[str]:

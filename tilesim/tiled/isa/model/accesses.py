@@ -129,20 +129,19 @@ def accesses(instruction: Instruction, topology: Topology) -> Iterator[Access]:
 
 def _of_tensorop(op: TensorOp, written_bytes: int) -> Iterator[Access]:
     # The lanes all go in one cycle, so that their loop moves no address but those of the words that come of them.
-    issued = frozenset(loop.name for loop in op.nest.loops[:-1])
-    sizes = OperandSizes.of(op)
+    issued = frozenset([loop.name for loop in op.nest.loops[:-1]])
+    once_a_group, sizes = issued.difference(op.reduce), OperandSizes.of(op)
     for operand in op.row.operands:
         reference = getattr(op, operand.field)
         if reference is not None:
-            moving = issued.difference(op.reduce) if operand.once_a_group else issued
-            access = Access(operand, op.nest, reference, moving, sizes)
+            access = Access(operand, op.nest, reference, once_a_group if operand.once_a_group else issued, sizes)
             yield _by_word(access, written_bytes) if moves_by_lane(op, reference) else access
 
 
 def moves_by_lane(op: TensorOp, reference: Reference) -> bool:
     """Whether the loop of the lanes moves an operand."""
-    lanes = {loop.name for loop in op.nest.loops[-1:]}
-    return any(stride and loop in lanes for loop, stride in reference.strides)
+    lanes = op.nest.loops[-1].name if op.nest.loops else None
+    return any(stride and loop == lanes for loop, stride in reference.strides)
 
 
 def _by_word(access: Access, written_bytes: int) -> Access:
@@ -194,10 +193,23 @@ def size_bytes(access: Access, topology: Topology, lanes: int) -> int:
 
 def extent(access: Access, topology: Topology) -> tuple[int, int]:
     """The first byte that is touched, and the end."""
+    nest, reference = access.nest, access.reference
+    innermost = nest.loops[-1].bound if nest.loops else 1
+    whole = size_bytes(access, topology, innermost)
+    short = size_bytes(access, topology, nest.alternate.limit) if nest.alternate else whole
+    low, end = _reach(nest, reference.strides, access.moving, whole, short)
+    return reference.base + low, reference.base + end
+
+
+@lru_cache(maxsize=1 << 12)
+def _reach(
+    nest: Nest, strides: tuple[tuple[str, int], ...], moving: frozenset[str], whole: int, short: int
+) -> tuple[int, int]:
+    """How far from a base accesses go of ``whole`` bytes, or of ``short`` ones where an alternate limit holds."""
     spans = [
-        (low, high + size_bytes(access, topology, domain.innermost))
-        for domain in domains(access.nest)
-        for low, high in [span(domain, access.reference, access.moving)]
+        (low, high + (short if nest.alternate and domain.innermost == nest.alternate.limit else whole))
+        for domain in domains(nest)
+        for low, high in [span(domain, Reference(0, strides), moving)]
     ]
     return min(low for low, _ in spans), max(end for _, end in spans)
 

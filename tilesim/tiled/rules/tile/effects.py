@@ -4,13 +4,14 @@ waits for, and the bytes that it touches.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
+from tilesim.tiled.isa.model.likeness import likeness
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
@@ -35,8 +36,8 @@ class WatchedCounts:
 
 
 @dataclass(frozen=True, eq=False)
-class Effects:
-    """An instruction for tiles, other than a fence."""
+class Touched:
+    """What instructions that are alike do: one of them stands for all."""
 
     op: Work
     topology: Topology = field(repr=False)
@@ -54,6 +55,57 @@ class Effects:
         return increments(self.op)
 
     @cached_property
+    def uses(self) -> tuple[Use, ...]:
+        """What they touch, operand by operand."""
+        operands = enumerate(footprints(self.op, self.topology))
+        return tuple(Use(self.op, place, footprint) for place, footprint in operands)
+
+    @cached_property
+    def pages(self) -> Sequence[Page]:
+        """Those that their operands may touch, and whether they write there."""
+        touched: dict[Page, None] = {}
+        for use in self.uses:
+            memory, writes, (first, end) = use.footprint.memory, use.footprint.writes, use.footprint.extent
+            touched.update(((memory, page, writes), None) for page in range(first // PAGE_BYTES, -(-end // PAGE_BYTES)))
+        return tuple(touched)
+
+
+@dataclass(frozen=True, eq=False)
+class Effects:
+    """An instruction for tiles, other than a fence; ``alike`` is what it does, and others that are like it."""
+
+    op: Work
+    topology: Topology = field(repr=False)
+    _known: dict[Hashable, Touched] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def alike(self) -> Touched:
+        key = likeness(self.op)
+        if key not in self._known:
+            self._known[key] = Touched(self.op, self.topology)
+        return self._known[key]
+
+    @property
+    def engine(self) -> Engine:
+        return self.alike.engine
+
+    @property
+    def flag(self) -> Flag:
+        return self.alike.flag
+
+    @property
+    def increments(self) -> int:
+        return self.alike.increments
+
+    @property
+    def uses(self) -> tuple[Use, ...]:
+        return self.alike.uses
+
+    @property
+    def pages(self) -> Sequence[Page]:
+        return self.alike.pages
+
+    @cached_property
     def firing(self) -> FiringConditions:
         """In rounds of its own."""
         return own_conditions(self.op)
@@ -61,21 +113,6 @@ class Effects:
     @cached_property
     def waits(self) -> tuple[WatchedCounts, ...]:
         return tuple(self._wait(watcher) for watcher in self.op.wait)
-
-    @cached_property
-    def uses(self) -> tuple[Use, ...]:
-        """What it touches, operand by operand."""
-        operands = enumerate(footprints(self.op, self.topology))
-        return tuple(Use(self.op, place, footprint) for place, footprint in operands)
-
-    @cached_property
-    def pages(self) -> Sequence[Page]:
-        """Those that its operands may touch, and whether it writes there."""
-        touched: dict[Page, None] = {}
-        for use in self.uses:
-            memory, writes, (first, end) = use.footprint.memory, use.footprint.writes, use.footprint.extent
-            touched.update(((memory, page, writes), None) for page in range(first // PAGE_BYTES, -(-end // PAGE_BYTES)))
-        return tuple(touched)
 
     def _wait(self, watcher: Watcher) -> WatchedCounts:
         rounds = rounds_of(counted_nest(self.op), watcher.loop) if watcher.loop else 1
@@ -88,12 +125,15 @@ Section = Sequence[Effects | TileFence]
 
 def effects_of(program: Program) -> tuple[Section, ...]:
     """Everything in a program that tiles take part in: in the load and in the run section."""
-    return tuple([*_effects(section, program.topology)] for section in (program.load, program.run))
+    known: dict[Hashable, Touched] = {}
+    return tuple([*_effects(section, program.topology, known)] for section in (program.load, program.run))
 
 
-def _effects(section: Sequence[Instruction], topology: Topology) -> Iterator[Effects | TileFence]:
+def _effects(
+    section: Sequence[Instruction], topology: Topology, known: dict[Hashable, Touched]
+) -> Iterator[Effects | TileFence]:
     for op in section:
         if isinstance(op, TileFence):
             yield op
         elif isinstance(op, Work):
-            yield Effects(op, topology)
+            yield Effects(op, topology, known)

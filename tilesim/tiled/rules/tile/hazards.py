@@ -8,13 +8,14 @@ place for what it makes.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.effects import Effects, Page, Section, effects_of
+from tilesim.tiled.rules.tile.doubts import doubtful
+from tilesim.tiled.rules.tile.effects import Effects, Page, Section, Touched, effects_of
 from tilesim.tiled.rules.tile.happens_before import HappensBefore, TileStep
 from tilesim.tiled.rules.tile.headway import chained, interleaved, watched
 from tilesim.tiled.rules.tile.touches import Use
@@ -29,7 +30,7 @@ def hazards(program: Program, sections: Sequence[Section] = ()) -> list[str]:
     are the program's effects, if somebody has them.
     """
     search = _Search(program.topology, sections or effects_of(program))
-    return [sentence for tile in range(program.topology.tiles) for sentence in search.sentences(tile)]
+    return [sentence for tile in search.doubtful() for sentence in search.sentences(tile)]
 
 
 @dataclass(frozen=True)
@@ -48,7 +49,7 @@ class Unordered:
 def unordered(program: Program) -> list[Unordered]:
     """The pairs of which :func:`hazards` tells; each instruction must have a label."""
     search = _Search(program.topology, effects_of(program))
-    return [pair for tile in range(program.topology.tiles) for pair in search.pairs(tile)]
+    return [pair for tile in search.doubtful() for pair in search.pairs(tile)]
 
 
 @dataclass(frozen=True)
@@ -70,12 +71,19 @@ class _Met:
 
 @dataclass(frozen=True)
 class _Search:
-    """A search tile by tile; what is found out of two instructions holds in all tiles that have both."""
+    """A search tile by tile, where there is doubt; what is found out of two instructions holds in all tiles that have
+    both.
+    """
 
     topology: Topology
     sections: Sequence[Section]
-    _shared: dict[tuple[Effects, Effects], list[Pair]] = field(default_factory=dict)
-    _followed: dict[tuple[Use, Use, int], bool] = field(default_factory=dict)
+    _shared: dict[tuple[Touched, Touched], list[Pair]] = field(default_factory=dict)
+    _shapes: dict[Hashable, int] = field(default_factory=dict)
+    _followed: dict[tuple[int, int, int, tuple[tuple[int, int], ...]], bool] = field(default_factory=dict)
+
+    def doubtful(self) -> list[int]:
+        """The tiles that are worth it."""
+        return doubtful(self.topology, self.sections, self._sharing, self._parts)
 
     def sentences(self, tile: int) -> Iterator[str]:
         order = HappensBefore(self.topology, self.sections, tile)
@@ -115,10 +123,11 @@ class _Search:
 
     def _sharing(self, one: Effects, other: Effects) -> list[Pair]:
         """Operands of two instructions that touch some byte both, at least one of them writing."""
-        pairs = self._shared.get((one, other))
+        pairs = self._shared.get((one.alike, other.alike))
         if pairs is None:
             every = product(one.uses, other.uses)
-            pairs = self._shared[one, other] = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
+            pairs = [(a, b) for a, b in every if a.footprint.clashes(b.footprint)]
+            self._shared[one.alike, other.alike] = pairs
         return pairs
 
     def _watched(self, order: HappensBefore, met: _Met) -> bool:
@@ -127,10 +136,19 @@ class _Search:
         flag = first.effects.flag
         if not any(watcher.flag == flag for watcher in then.op.wait) or not order.raises_for(first, then):
             return False
-        known = *met.uses, first.raised_to
+        return self._parts(first.effects, first.raised_to, then.effects, met.uses)
+
+    def _parts(self, first: Effects, raised_to: int, then: Effects, uses: Pair) -> bool:
+        """Whether watchers of ``then`` on the flag that ``first`` raises to so much keep two operands apart."""
+        headway, (ahead, behind) = watched(first, raised_to, then, self.topology.tile.strict_compare), uses
+        distance = behind.footprint.first - ahead.footprint.first
+        known = self._shape(ahead), self._shape(behind), distance, headway.points
         if known not in self._followed:
-            self._followed[known] = watched(first, then, order.strict).parts(*met.uses)
+            self._followed[known] = headway.parts(ahead, behind)
         return self._followed[known]
+
+    def _shape(self, use: Use) -> int:
+        return self._shapes.setdefault(use.shape, len(self._shapes))
 
 
 def _vain_waits(order: HappensBefore, started: Sequence[TileStep]) -> Iterator[str]:

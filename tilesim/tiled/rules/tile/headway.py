@@ -14,11 +14,13 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
 
 from tilesim.tiled.isa.model.loops import Gate
+from tilesim.tiled.rules.tile.effects import Effects
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, TileStep
 from tilesim.tiled.rules.tile.touches import Rounds, Use, common_unit
 
@@ -30,15 +32,23 @@ NOTHING: Points = [(0, 0)]
 
 @dataclass(frozen=True)
 class Headway:
-    """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``."""
+    """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``, in
+    ``points``.
+    """
 
-    starts: Rounds
-    done: Rounds
+    points: tuple[tuple[int, int], ...]
 
     @classmethod
     def of(cls, points: Points) -> Headway:
-        starts, done = np.array(points, np.int64).T
-        return cls(starts, done)
+        return cls(tuple(points))
+
+    @cached_property
+    def starts(self) -> Rounds:
+        return np.array(self.points, np.int64)[:, 0]
+
+    @cached_property
+    def done(self) -> Rounds:
+        return np.array(self.points, np.int64)[:, 1]
 
     def parts(self, ahead: Use, behind: Use) -> bool:
         """Whether ``ahead`` is through with each piece of memory when ``behind`` first touches it."""
@@ -74,12 +84,12 @@ def interleaved(one: Use, other: Use, of_one: Headway, of_other: Headway) -> boo
     return bool(np.all(others[1][same] < of_other.at(left[same] % many)))
 
 
-def watched(first: TileStep, then: TileStep, strict: bool) -> Headway:
-    """What the watchers of ``then`` that are on the flag of ``first`` tell of it."""
+def watched(first: Effects, raised_to: int, then: Effects, strict: bool) -> Headway:
+    """What the watchers of ``then`` that are on the flag of ``first``, which raises it to so much, tell of it."""
     done, points = 0, [(0, 0)]
-    for gate in then.effects.firing.gates:
-        if gate.flag == first.effects.flag:
-            done = max(done, _raised(first, gate.expected + strict))
+    for gate in then.firing.gates:
+        if gate.flag == first.flag:
+            done = max(done, _raised(first, raised_to, gate.expected + strict))
             points.append((gate.group, done))
     return Headway.of(points)
 
@@ -119,17 +129,17 @@ def _when_met(order: HappensBefore, first: TileStep, gate: Gate, step: TileStep,
     if raiser is None:
         never = count > 0 and gate.flag not in EXTERNAL  # a round that never begins touches nothing
         return first.effects.firing.rounds if never else 0
-    rounds = _raised(raiser, count)
+    rounds = _raised(raiser.effects, raiser.raised_to, count)
     if raiser is first:
         return rounds
     points = known.get(raiser.number, NOTHING)
     return points[bisect_right(points, rounds - 1, key=itemgetter(0)) - 1][1]
 
 
-def _raised(step: TileStep, count: int) -> int:
-    """The rounds that a step has done when its flag has counted to ``count``."""
-    firing = step.effects.firing
-    rises = count - (step.raised_to - step.effects.increments)
+def _raised(effects: Effects, raised_to: int, count: int) -> int:
+    """The rounds that an instruction, which raises its flag to so much, has done when that has counted to ``count``."""
+    firing = effects.firing
+    rises = count - (raised_to - effects.increments)
     if rises <= 0:
         return 0
     return firing.rises[rises - 1] if rises <= len(firing.rises) else firing.rounds

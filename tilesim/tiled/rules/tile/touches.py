@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Sequence
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, prod
 from typing import TypeAlias
@@ -72,6 +72,14 @@ class Use:
     op: Work
     place: int
     footprint: Footprint
+    _lasts: dict[int, Rounds] = field(default_factory=dict, repr=False)
+    _firsts: dict[int, Rounds] = field(default_factory=dict, repr=False)
+
+    @cached_property
+    def shape(self) -> Hashable:
+        """All but where it begins: those of one shape touch the same pieces in the same rounds, from there."""
+        access = self.footprint.access
+        return access.operand, access.nest, access.reference.strides, access.moving, access.sizes, round_nest(self.op)
 
     @cached_property
     def rounds(self) -> int:
@@ -85,13 +93,17 @@ class Use:
 
     def last(self, unit: int, low: int, end: int) -> Rounds:
         """The last round that touches each piece of ``unit`` bytes between two addresses of its extent."""
-        return self._last(self._boxes, unit, low, end) // self._accesses_per_round
+        if unit not in self._lasts:
+            self._lasts[unit] = self._last(self._boxes, unit) // self._accesses_per_round
+        return self._between(self._lasts[unit], unit, low, end)
 
     def first(self, unit: int, low: int, end: int) -> Rounds:
         """The first one."""
-        turns = iterations(self._turns)
-        left = self._last([box.backwards(turns) for box in self._boxes], unit, low, end)
-        return np.where(left < 0, -1, (turns - 1 - left) // self._accesses_per_round)
+        if unit not in self._firsts:
+            turns = iterations(self._turns)
+            left = self._last([box.backwards(turns) for box in self._boxes], unit)
+            self._firsts[unit] = np.where(left < 0, -1, (turns - 1 - left) // self._accesses_per_round)
+        return self._between(self._firsts[unit], unit, low, end)
 
     def all(self, unit: int, low: int, end: int) -> tuple[Rounds, Rounds] | None:
         """Every piece between two addresses that is touched, and the round; None if there are too many."""
@@ -110,14 +122,18 @@ class Use:
     def _accesses_per_round(self) -> int:
         return iterations(self._turns) // self.rounds
 
-    def _last(self, boxes: Sequence[_Box], unit: int, low: int, end: int) -> Rounds:
+    def _last(self, boxes: Sequence[_Box], unit: int) -> Rounds:
         first, last = self.footprint.extent
         latest = np.full((last - first) // unit, -1, np.int64)
         for box in boxes:
             start, turns = box.last(unit)
             part = latest[(start - first) // unit :][: len(turns)]
             np.maximum(part, turns, out=part)
-        return latest[(low - first) // unit : (end - first) // unit]
+        return latest
+
+    def _between(self, rounds: Rounds, unit: int, low: int, end: int) -> Rounds:
+        first = self.footprint.first
+        return rounds[(low - first) // unit : (end - first) // unit]
 
     @cached_property
     def _boxes(self) -> Sequence[_Box]:

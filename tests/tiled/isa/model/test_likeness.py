@@ -1,0 +1,30 @@
+"""What instructions that are alike may differ in."""
+
+from dataclasses import fields, replace
+from typing import Any
+
+import pytest
+
+from tests.assembly.machines import OP
+from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Broadcast, MeshIn, Side
+from tilesim.tiled.isa.model.likeness import APART, likeness
+
+
+def test_who_does_it_for_what_and_when_does_not_matter() -> None:
+    other = replace(OP, tiles=6, layer=3, label="else", wait=(Watcher(Flag.AVDATA, 9),))
+    assert likeness(other) == likeness(OP)
+    assert hash(likeness(other)) == hash(likeness(OP))
+
+
+@pytest.mark.parametrize("name", sorted({field.name for field in fields(OP)} - APART))
+def test_everything_else_does(name: str) -> None:
+    other: Any = replace(OP, **{name: "other"})
+    assert likeness(other) != likeness(OP)
+
+
+def test_each_kind_has_its_own() -> None:
+    assert likeness(Broadcast(tiles=1)) == likeness(Broadcast(tiles=2, label="b"))
+    assert {field.name for kind in INSTRUCTIONS for field in fields(kind)} >= APART
+    received = MeshIn(tiles=1, side=Side.NORTH, write=OP.nest)  # type: ignore[arg-type]
+    assert likeness(received) != likeness(replace(received, side=Side.SOUTH))
