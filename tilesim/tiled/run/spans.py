@@ -21,7 +21,9 @@ from tilesim.tiled.run.noted import BUSY, Noted, kinds, noted
 from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
-from tilesim.tiled.units.ring.ring_producer import FETCH_CYCLES
+
+FETCH_CYCLES = 1
+"""What a master takes to read a row of wide memory."""
 
 
 def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trace:
