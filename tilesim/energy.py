@@ -7,7 +7,7 @@ is not in it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
@@ -90,38 +90,34 @@ def load_table(path: Path) -> Table:
 
 
 class Tally(NamedTuple):
-    """``times`` times ``action``, by the unit ``track`` for the layer of that number (-1: none), on so many ``bytes``;
-    of arithmetic, none.
+    """How often the unit ``track`` took an ``action``: layer (-1: none), times, and on how many bytes; of arithmetic, on
+    none.
     """
 
     track: str
-    layer: int
     action: Action
-    times: int
-    bytes: int
+    of_layers: Sequence[tuple[int, int, int]]
 
 
-Sums: TypeAlias = dict[Action, list[int]]
+Sums: TypeAlias = dict[Action, tuple[int, int]]
 """How often each action was taken, and on how many bytes."""
+NOTHING = (0, 0)
 
 
 def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim."""
     units: dict[str, Sums] = defaultdict(dict)
     of_layers: list[Sums] = [{} for _ in range(layers + 1)]  # that of none is the last one
-    for track, layer, action, count, size_bytes in tallies:
-        for where in (units[track], of_layers[layer]):
-            sums = where.get(action)
-            if sums is None:
-                where[action] = [count, size_bytes]
-            else:
-                sums[0] += count
-                sums[1] += size_bytes
+    for track, action, parts in tallies:
+        for layer, count, size_bytes in parts:
+            for each in (units[track], of_layers[layer]):
+                before = each.get(action, NOTHING)
+                each[action] = before[0] + count, before[1] + size_bytes
     total: Sums = {}
     for each in of_layers:
         for action, (count, size_bytes) in each.items():
-            before = total.get(action, [0, 0])
-            total[action] = [before[0] + count, before[1] + size_bytes]
+            before = total.get(action, NOTHING)
+            total[action] = before[0] + count, before[1] + size_bytes
     counted: EnergyStatistics = {
         "table": {},
         "units": [{"track": track, "actions": _bare(sums), "pj": 0.0} for track, sums in sorted(units.items())],

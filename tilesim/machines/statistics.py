@@ -143,12 +143,12 @@ def tallies(
     layers = _layer_of(program)
     for unit in units:
         for action, counts in unit.acted.items():
-            for layer, count in _counted(counts, layers).items():
-                yield Tally(unit.track, layer, action, count, count * widths.get(action, 0))
+            width, times = widths.get(action, 0), _counted(counts, layers).items()
+            yield Tally(unit.track, action, [(layer, count, count * width) for layer, count in times])
     for action, links in carriers.items():
         for unit in links:
-            for layer, moved in _counted(unit.moved, layers).items():
-                yield Tally(unit.track, layer, action, moved // widths[action], moved)
+            width, moved = widths[action], _counted(unit.moved, layers).items()
+            yield Tally(unit.track, action, [(layer, sent // width, sent) for layer, sent in moved])
 
 
 def _layer_of(program: Program) -> dict[str, int]:

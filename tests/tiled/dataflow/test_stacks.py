@@ -37,7 +37,7 @@ def test_parts_are_views(topology: Topology, tiles: list[int], samples: int) -> 
     stacks = Stacks(topology, samples)
     for part in stacks.parts(tiles):
         rows = len(part.tiles) * samples
-        part.memories.wide.write_row(256, np.arange(rows, dtype=np.uint8)[:, None].repeat(4, 1) + 1)
+        part.wide.write_row(256, np.arange(rows, dtype=np.uint8)[:, None].repeat(4, 1) + 1)
     assert (stacks.wide[tiles, :, 256:260].reshape(-1, 4)[:, 0] == np.arange(len(tiles) * samples) + 1).all()
     assert stacks.wide.sum() == 4 * sum(range(1, len(tiles) * samples + 1))
 

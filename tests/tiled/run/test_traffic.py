@@ -75,7 +75,8 @@ def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_ro
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
     found = tallies(Program("test", bench.chip.topology, (), ops), measured(bench.chip))
-    return {tally.action: tally.times for tally in found if tally.track == f"chip.{track}"}
+    mine = (tally for tally in found if tally.track == f"chip.{track}" and tally.of_layers)
+    return {tally.action: sum(times for _, times, _ in tally.of_layers) for tally in mine}
 
 
 # ---- buses ---------------------------------------------------------------------------------------------------------

@@ -89,7 +89,7 @@ class Effects:
         if len(part.tiles) == 1 or not isinstance(regular, StridedProduct):
             yield part
             return
-        wide, samples = part.memories.wide.bytes, self._stacks.samples
+        wide, samples = part.wide.bytes, self._stacks.samples
         spans = [wide[:, low:end] for low, end in regular.entry.ranges]
         left = np.arange(len(part.tiles))
         while len(left):
@@ -143,7 +143,7 @@ class Effects:
         for same, taken in self._ring.taken(place, tiles, first, end):
             rows = self._ring.rows(taken)
             for part in self._stacks.parts(same):
-                part.memories.wide.write(places, part.spread(rows))
+                part.wide.write(places, part.spread(rows))
 
     def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int, row_bytes: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""
@@ -156,4 +156,4 @@ class Effects:
 
 
 def _memory(part: Part, name: MemoryName) -> Memory:
-    return part.memories.wide if name == MemoryName.WIDE else part.memories.narrow
+    return part.wide if name == MemoryName.WIDE else part.narrow

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 
 from tilesim.sim.core.memory import Bytes, Memory, zeros
@@ -15,11 +16,21 @@ from tilesim.tiled.units.tensor.results import Results
 
 @dataclass(frozen=True)
 class Part:
-    """Some tiles, whose memories stand behind one another in the samples of ``memories``."""
+    """Some tiles, whose memories stand behind one another in the samples of ``narrow`` and ``wide``; but for the bytes
+    they are ``alike``.
+    """
 
     tiles: tuple[int, ...]
-    memories: TileMemories
-    results: Results
+    narrow: Memory
+    wide: Memory
+    alike: TileMemories
+
+    @cached_property
+    def results(self) -> Results:
+        """What tensorops make of their bytes."""
+        memories = copy(self.alike)
+        memories.narrow, memories.wide = self.narrow, self.wide
+        return Results(memories, self.alike.topology.tile.inputs_per_cycle)
 
     def spread(self, data: Bytes) -> Bytes:
         """What all its tiles get, (samples or 1, ...), for each of them."""
@@ -47,10 +58,9 @@ class Stacks:
         return self._parts[key]
 
     def _part(self, tiles: tuple[int, ...]) -> Part:
-        memories = copy(self.alike)
-        memories.narrow = self._memory(self.alike.narrow, self.narrow, tiles)
-        memories.wide = self._memory(self.alike.wide, self.wide, tiles)
-        return Part(tiles, memories, Results(memories, self.topology.tile.inputs_per_cycle))
+        alike = self.alike
+        narrow, wide = self._memory(alike.narrow, self.narrow, tiles), self._memory(alike.wide, self.wide, tiles)
+        return Part(tiles, narrow, wide, alike)
 
     def _memory(self, alike: Memory, whole: Bytes, tiles: tuple[int, ...]) -> Memory:
         step = tiles[1] - tiles[0] if len(tiles) > 1 else 1
