@@ -90,9 +90,7 @@ def load_table(path: Path) -> Table:
 
 
 class Tally(NamedTuple):
-    """How often the unit ``track`` took an ``action``: layer (-1: none), times, and on how many bytes; of arithmetic, on
-    none.
-    """
+    """How often the unit ``track`` took an ``action``: layer (-1: none), times, and bytes; arithmetic has none."""
 
     track: str
     action: Action

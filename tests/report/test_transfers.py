@@ -15,7 +15,7 @@ from tilesim.errors import InputError
 from tilesim.report.analysis.blame import blamed
 from tilesim.report.document import SavedRun, load_run
 from tilesim.report.transfers import SHOWN, simulated, transfers
-from tilesim.tiled.run.simulate import obstacle
+from tilesim.tiled.run.event_driven import obstacle
 
 
 @pytest.fixture(scope="module", params=["edge-2x2", "systolic-4"])

@@ -107,7 +107,7 @@ def at_large(mutant: Mutant) -> Iterator[None]:
         vars(tilesim.tiled).pop(name.removeprefix("tilesim.tiled."), None)
     sys.meta_path.insert(0, finder)
     try:
-        import_module("tilesim.tiled.stepped" if mutant.steps else "tilesim.tiled.run.simulate")
+        import_module("tilesim.tiled.stepped" if mutant.steps else "tilesim.tiled.run.event_driven")
         yield
     finally:
         sys.meta_path.remove(finder)

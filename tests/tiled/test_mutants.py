@@ -19,7 +19,7 @@ def test_there_are_enough_of_either_kind() -> None:
 
 
 def models() -> tuple[object, object]:
-    return import_module("tilesim.tiled.run.simulate"), import_module("tilesim.tiled.stepped")
+    return import_module("tilesim.tiled.run.event_driven"), import_module("tilesim.tiled.stepped")
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)

@@ -26,7 +26,7 @@ from tilesim.tiled.laboratory.program import program_of
 from tilesim.tiled.laboratory.suite import cases
 from tilesim.tiled.ring_trace import judged
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.run.simulate import run_sections, tiles_of
+from tilesim.tiled.run.event_driven import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
 
 GUIDED = sorted((shipped("workloads") / "dual-master").glob("*.tasm"))

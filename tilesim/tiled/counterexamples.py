@@ -39,7 +39,7 @@ from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.untimed.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, WorkItem, WorkQueues, work_queues
 from tilesim.tiled.run import host_driver
-from tilesim.tiled.run.simulate import run_sections, tiles_of
+from tilesim.tiled.run.event_driven import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 

@@ -25,8 +25,8 @@ from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.machine import Tiled
+from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.run.host_driver import HostSide
-from tilesim.tiled.run.simulate import run_sections
 from tilesim.tiled.units.chip import Chip
 
 MODELS = ("mlperf_kws_dscnn", "mlperf_resnet8")

@@ -17,7 +17,7 @@ from tilesim.report.tracks import accounts_of
 from tilesim.run import Run
 from tilesim.shipped import shipped
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.simulate import obstacle
+from tilesim.tiled.run.event_driven import obstacle
 
 PROGRAMS = 24
 LONGER = 1.01

@@ -24,7 +24,7 @@ from tilesim.tiled.isa.model.instructions import (
     TensorOp,
 )
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.units.classifier import classified
+from tilesim.tiled.units.classification import classified
 from tilesim.tiled.units.ring.ring import Packet
 
 ROW = 256

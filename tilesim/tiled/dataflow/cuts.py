@@ -95,7 +95,7 @@ class Stays:
         tile, place = self.events[retirements, 1], self.events[retirements, 2]
         [begun] = np.nonzero((self.events[:, 4] == BEGAN) & kinds[self.events[:, 2]])
         found = [np.empty((0, 4), np.int64)]
-        for engine in np.unique(self.events[begun, 3]):
+        for engine in {*self.events[begun, 3].tolist()}:
             own = begun[self.events[begun, 3] == engine]
             codes = np.sort(self.events[own, 1] * len(self.events) + own)
             at = np.searchsorted(codes, tile * len(self.events) + retirements) - 1
@@ -117,7 +117,7 @@ def pieces(events: Numbers, meetings: Meetings, needs: Needs, senders: Numbers) 
     ``needs`` says what they take of what others send, ``senders`` from whom: instruction, tile, instruction, tile.
     """
     [retirements] = np.nonzero(events[:, 4] == RETIRED)
-    places = np.unique(events[retirements, 2])
+    places = np.flatnonzero(np.bincount(events[retirements, 2]))
     rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
     rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
     whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
@@ -154,7 +154,7 @@ class _Cutter:
 
     def _clashing(self) -> Numbers:
         """Those who are at work when somebody retires whose bytes they touch, and whose flag rises early."""
-        places = np.unique(self._stays.events[:, 2])
+        places = np.flatnonzero(np.bincount(self._stays.events[:, 2]))
         early = np.zeros(len(self._stays.began), bool)
         early[places] = [self._meetings.traits(place).rises_early for place in places.tolist()]
         found = self._stays.meanwhile(early)

@@ -133,7 +133,7 @@ class Effects:
         """What neighbours have sent, [tiles, samples, bytes]."""
         outs, senders = self._mesh.sender[place, tiles].T
         words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
-        for out in np.unique(outs).tolist():
+        for out in {*outs.tolist()}:
             sent = self._sent.of(out, senders[outs == out].tolist())
             words[outs == out] = sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
         return words

@@ -14,7 +14,7 @@ from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.classifier import classified
+from tilesim.tiled.units.classification import classified
 
 
 class Taken(NamedTuple):

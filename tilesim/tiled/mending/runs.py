@@ -16,7 +16,7 @@ from tilesim.machines.holds import Holds, holds
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.soundness import races, unrunnable
 from tilesim.tiled.run import host_driver
-from tilesim.tiled.run.simulate import run_sections, tiles_of
+from tilesim.tiled.run.event_driven import run_sections, tiles_of
 from tilesim.tiled.units.chip import Chip
 
 MOST_STEPS = 1_000_000

@@ -12,7 +12,7 @@ from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.run.measured import Measured
-from tilesim.tiled.units.chip import RunPart
+from tilesim.tiled.units.shares import RunPart
 
 OTHER = "flags"
 CAUSES: Mapping[str, str] = {

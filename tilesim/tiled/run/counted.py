@@ -41,12 +41,11 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.chip import RunPart
-from tilesim.tiled.units.classifier import PER_COMPARISON, PER_ELEMENT
+from tilesim.tiled.units.classification import PER_COMPARISON, PER_ELEMENT
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
+from tilesim.tiled.units.shares import LayerShare, RunPart
 from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.tensor_control import LayerShare
 
 NOT_THERE = Engine.RING_CONSUMER_B
 """What no chip has whose programs are covered."""

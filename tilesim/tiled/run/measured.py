@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 from tilesim.findings import Finding
 from tilesim.machines.statistics import Bus
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.fields import Engine
-from tilesim.tiled.units.chip import Chip, RunPart
+from tilesim.tiled.units.shares import RunPart
+
+if TYPE_CHECKING:
+    from tilesim.tiled.units.chip import Chip
 
 
 @dataclass(frozen=True)

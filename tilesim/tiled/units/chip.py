@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.core.clock import Clock
@@ -30,18 +29,10 @@ from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import RingStop
 from tilesim.tiled.units.ring.ring_monitor import Afloat, RingMonitor, SentTransfer
+from tilesim.tiled.units.shares import RunPart
 from tilesim.tiled.units.tensor.decoder import Decoder
-from tilesim.tiled.units.tensor.tensor_control import LayerShare
 from tilesim.tiled.units.tile import Tile
 from tilesim.tiled.units.ttu import TraversalForm
-
-
-@dataclass(frozen=True)
-class RunPart:
-    """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
-
-    start: int
-    shares: list[dict[int, LayerShare]]
 
 
 class Chip:

@@ -23,8 +23,9 @@ from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.run.host_driver import HostSide
-from tilesim.tiled.run.simulate import run_sections, simulate
+from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.chip import Chip
 
 NUMBERS = (*range(200), 233, 239, 1285, 1926, 2040)

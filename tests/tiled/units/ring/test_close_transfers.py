@@ -15,7 +15,7 @@ from tilesim.errors import HangError
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.instructions import Classify
 from tilesim.tiled.units.chip import Chip
-from tilesim.tiled.units.classifier import classified
+from tilesim.tiled.units.classification import classified
 
 
 def agrees(lines: str, held: dict[str, int] | None = None, **keys: object) -> None:

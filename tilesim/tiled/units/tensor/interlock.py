@@ -62,7 +62,7 @@ def _last_writers(read: AddressStream, reads: Indices, writes: Indices, unit_byt
     last = np.full(groups, -1, np.int64)
     most = int(reads.max())
     offsets = dict.fromkeys((*range(0, most, unit_bytes), most - 1))
-    for step, offset in product(np.unique(read.steps), offsets):
+    for step, offset in product({*read.steps.tolist()}, offsets):
         units = (read.groups + step + np.minimum(offset, reads - 1)) // unit_bytes
         before = np.searchsorted(writes, units * groups + np.arange(groups)) - 1
         same = (before >= 0) & (writes[before] // groups == units)

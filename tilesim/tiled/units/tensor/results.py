@@ -37,7 +37,7 @@ class Results:
         lanes = operands.lanes[first:end]
         if operands.sums_out is not None:
             registers = to_registers(sums)
-            for count in np.unique(lanes):
+            for count in {*lanes.tolist()}:
                 chosen = np.flatnonzero(lanes == count)
                 at = operands.sums_out.groups[first:end][chosen, None]
                 at = at + np.arange(op.sum_registers) * self._memories.register_bytes
@@ -45,7 +45,7 @@ class Results:
             return
         assert operands.output is not None
         data = self._activation.finish(op, operands, sums, first, end)
-        for count in np.unique(lanes):
+        for count in {*lanes.tolist()}:
             chosen = np.flatnonzero(lanes == count)
             unit_bytes = self._memories.result_bytes(op)
             words = _in_words(data[:, chosen, : count * op.output_type.bytes], unit_bytes)

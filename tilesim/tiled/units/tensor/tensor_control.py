@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from functools import partial
-
-import numpy as np
 
 from tilesim.sim.core.action import Actions
 from tilesim.sim.core.clock import Work
-from tilesim.sim.core.port import NEVER
-from tilesim.sim.core.unit import BUSY, Reason, Unit, Words
+from tilesim.sim.core.unit import BUSY, Reason, Unit
 from tilesim.sim.pipe.course import Activity, Charge, PipeForm
 from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.fields import Engine
@@ -20,29 +15,9 @@ from tilesim.tiled.isa.model.instructions import TensorOp, raised_flag
 from tilesim.tiled.isa.model.loops import Gate, completions, gates
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.units.engine import TileContext, TileEngine
+from tilesim.tiled.units.shares import LayerShare
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.results import Results
-
-
-@dataclass
-class LayerShare:
-    """A tile's part in a layer.
-
-    It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
-    cycles in its tensorops: ``busy``, or what it waited for, a :class:`~tilesim.sim.core.unit.Reason` or, instead of
-    ``flag``, the flag's own name. ``waits`` are the cycles from the end of the tensorop before (or the start of the
-    run) to the beginning of each of the layer's; of several flags, each has those that it took longer than the ones
-    before.
-    """
-
-    start: int = NEVER
-    end: int = 0
-    spent: Counter[str] = field(default_factory=Counter)
-    waits: list[tuple[str, range]] = field(default_factory=list)
-
-    def add_spans(self, kinds: Sequence[str], which: Words, cycles: Words, bytes_per_cycle: Sequence[int]) -> None:  # noqa: ARG002
-        for kind, total in zip(kinds, np.bincount(which, cycles, len(kinds)).tolist(), strict=True):
-            self.spent[kind] += int(total)
 
 
 class TensorControl(TileEngine[TensorOp]):
