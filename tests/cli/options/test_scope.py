@@ -21,6 +21,7 @@ EVERYWHERE = {
     "--to",
     "--units",
     "--suggest",
+    "--engines",
 }
 """Of commands that compile or run."""
 OF_RUNS = {
