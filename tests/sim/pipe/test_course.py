@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import BUSY, Unit
-from tilesim.sim.pipe.course import Activity, Charge, Stretch, charge
+from tilesim.sim.pipe.course import Activity, Charge, charge
 from tilesim.sim.trace.recorder import Recorder
 
 READS = Activity(True, True, False, "", "fifo")
@@ -37,7 +37,7 @@ class Pair:
 @given(STEPS)
 def test_stretches_are_charged_span_by_span(steps: list[tuple[tuple[tuple[Activity, int], ...], int]]) -> None:
     charged, one_by_one = Pair(), Pair()
-    charge([Stretch(*stretch) for stretch in steps], charged.charges)
+    charge(steps, charged.charges)
     for period, times in steps:
         for activity, cycles in period * times:
             for unit, kind, bytes_per_cycle in one_by_one.charges(activity):

@@ -107,11 +107,8 @@ class PipeForm:
         return (*self.issue, self.write, *([] if self.extra is None else [self.extra]))
 
 
-class Stretch(NamedTuple):
-    """Activities, each for some cycles, one after the other, and all of them ``times`` times."""
-
-    steps: tuple[tuple[Activity, int], ...]
-    times: int = 1
+Stretch: TypeAlias = tuple[tuple[tuple[Activity, int], ...], int]
+"""Activities, each for some cycles, one after the other; and how many times all of them."""
 
 
 class CycleAccount(Protocol):

@@ -51,11 +51,14 @@ class _State:
 
 
 class _Free(NamedTuple):
-    """Accesses left to an extra read, to each port of an issue read, and to a write; and until when that stays so."""
+    """Accesses left to an extra read and to a write; whether an issue read has its own, also beside a write; and until
+    when that stays so.
+    """
 
     extra: int
-    issue: list[int]
     write: int
+    issue: bool
+    issue_beside: bool
     until: int
 
 
@@ -88,7 +91,6 @@ class Pipe:
         self._read_every, self._write_every = form.read_every, form.write_every
         self._issue, self._extra, self._write = form.issue, form.extra, form.write
         self._writes_extra_port = form.extra is not None and form.extra.port is form.write.port
-        self._writes_issue_port = tuple(slot.port is form.write.port for slot in form.issue)
         extras, issues, writes = (column[0] for column in self._costs)
         self._state = _State(cycle, extras, issues, writes)
         self._planned: tuple[_State, list[Stretch]] | None = None
@@ -186,25 +188,24 @@ class Pipe:
             cycles = min(cycles, change - state.cycle, until - state.cycle)
             if cycles >= NEVER - state.cycle:
                 break
-            log.append(Stretch(((activity, cycles),)))
+            log.append((((activity, cycles),), 1))
             if self._step(state, activity, cycles, free.extra):
                 mark = self._skip(state, mark, min(change, until), target, log)
         return log
 
     def _free(self, cycle: int) -> _Free:
-        until = NEVER
-        issue = []
+        write, until = self._write.port.free(self._write.rank, cycle)
+        issue = issue_beside = True
         for port, rank in self._issue:
             left, change = port.free(rank, cycle)
-            issue.append(left)
+            issue = issue and left > 0
+            issue_beside = issue_beside and left > (port is self._write.port)
             until = min(until, change)
-        write, change = self._write.port.free(self._write.rank, cycle)
-        until = min(until, change)
         extra = 0
         if self._extra is not None:
             extra, change = self._extra.port.free(self._extra.rank, cycle)
             until = min(until, change)
-        return _Free(extra, issue, write, until)
+        return _Free(extra, write, issue, issue_beside, until)
 
     def _next(self, state: _State, free: _Free) -> tuple[Activity, int]:
         """What happens in the present cycle, and for how many cycles it stays like that."""
@@ -222,19 +223,15 @@ class Pipe:
             extra = free.extra - (claims and self._writes_extra_port)
             if state.extras >= extra > 0:
                 reading, cycles = True, min(cycles, state.extras // extra)
-            elif (extra > 0 or not state.extras) and (not reads_access or self._may_issue(free, claims)):
+            elif (extra > 0 or not state.extras) and (
+                not reads_access or (free.issue_beside if claims else free.issue)
+            ):
                 reading = issuing = True
                 cycles = min(cycles, state.issues)
             elif state.extras and extra > 0:
                 reading, cycles = True, 1
             reads_wait = "" if issuing else "port"
         return Activity(reading, issuing, writing, reads_wait, writes_wait, reads_access, writes_access), cycles
-
-    def _may_issue(self, free: _Free, writing: bool) -> bool:
-        for left, shared in zip(free.issue, self._writes_issue_port, strict=True):
-            if left <= (writing and shared):
-                return False
-        return True
 
     def _holds_reads(self, state: _State) -> str:
         """What the read stage waits for, whatever its ports; nothing if it may go on."""
@@ -290,7 +287,7 @@ class Pipe:
         shape = (state.read - state.written, state.extras, state.issues, state.writes, *ages)
         if mark is not None and mark.shape == shape and state.written < self.groups:
             groups = state.read - mark.read
-            period = tuple(step for stretch in log[mark.logged :] for step in stretch.steps)
+            period = tuple(step for steps, _ in log[mark.logged :] for step in steps)
             cycles = sum(length for _, length in period)
             run = bisect_right(self._run_ends, state.written)
             same = run == bisect_right(self._run_ends, state.written - groups)
@@ -298,7 +295,7 @@ class Pipe:
             times = min(last - state.read, min(target, self.write_limit) - 1 - state.written) // groups
             times = min(times, (until - state.cycle) // cycles)
             if times > 0:
-                log.append(Stretch(period, times))
+                log.append((period, times))
                 state.cycle += cycles * times
                 state.read += groups * times
                 state.written += groups * times

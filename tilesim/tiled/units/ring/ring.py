@@ -95,6 +95,7 @@ class RingStop:
     ) -> None:
         self.node_link = node_link
         self.link = node_link.unit
+        self.poke = node_link.poke
         self.channel = channel
         self.receiver: Receiver | None = None
         self.on_tail: Callable[[], None] | None = None
@@ -121,10 +122,6 @@ class RingStop:
 
     def connect(self, following: RingStop) -> None:
         self._next, following._previous = following, self
-
-    def poke(self, after_cycles: int = 0) -> None:
-        """Something may be possible now, or ``after_cycles`` from now."""
-        self.node_link.poke(after_cycles)
 
     def send(self, packet: Packet) -> simpy.Event:
         """Queue a packet from this node; the event is when it has left."""
@@ -298,17 +295,20 @@ class RingStop:
 
     def arrive(self, packet: Packet, after_cycles: int) -> None:
         """A packet is on the link and stands here ``after_cycles`` from now."""
-        self._register.append((self._clock.cycle + after_cycles, packet))
+        cycle = self._clock.cycle + after_cycles
+        self._register.append((cycle, packet))
         if self.listener is not None:
-            self.listener.arrives(packet, self._clock.cycle + after_cycles)
+            self.listener.arrives(packet, cycle)
         self.poke(after_cycles)
 
     @property
     def credits(self) -> int:
         """Free places at the next stop."""
-        while self._freed and self._freed[0] <= self._clock.cycle:
-            self._freed.popleft()
-            self._places += 1
+        if self._freed:
+            now = self._clock.cycle
+            while self._freed and self._freed[0] <= now:
+                self._freed.popleft()
+                self._places += 1
         return self._places
 
     def return_credit(self) -> None:
