@@ -58,6 +58,13 @@ def test_a_line_that_comes_moves_no_other_mutant(tmp_path: Path) -> None:
     assert len(after) == len(before) + 1
 
 
+@pytest.mark.soak
+def test_transfers_that_meet_are_seen(expected: Path) -> None:
+    blind = "ring.c: passage->stop->open = passage->tail ? -1 : passage->transfer; -> ;"
+    [mutant] = (mutant for mutant in mutants(SOURCES) if str(mutant) == blind)
+    assert verdict(mutant, expected).startswith("program ")
+
+
 def test_what_is_listed_as_equivalent_is_there() -> None:
     assert {*EQUIVALENT} <= {*map(str, mutants(SOURCES))}
     assert all(len(reason.split()) > 2 for reason in EQUIVALENT.values())
