@@ -21,7 +21,10 @@ from tilesim.tiled.run.noted import BUSY, Noted, kinds, noted
 from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
-from tilesim.tiled.units.ring.ring_producer import FETCH_CYCLES
+
+
+FETCH_CYCLES = 1
+"""Cycles in which a ring producer reads a row, :class:`~tilesim.tiled.units.ring.ring_producer.RingProducer`."""
 
 
 def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trace:
