@@ -22,7 +22,6 @@ from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
 
-
 FETCH_CYCLES = 1
 """Cycles in which a ring producer reads a row, :class:`~tilesim.tiled.units.ring.ring_producer.RingProducer`."""
 
