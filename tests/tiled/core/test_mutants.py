@@ -13,6 +13,17 @@ from tilesim.tiled.core.build import SOURCES
 
 pytestmark = COMPILED
 COUNT = 40
+OF_TRACES = (
+    "common.c: account->op = op; -> ;",
+    "common.c: tile->raised_by[flag] = op; -> ;",
+    "common.c: if (core->traces) memcpy(more(&account->stays, sizeof stay / sizeof(i64)), &stay, sizeof stay); -> ;",
+    "common.c: if (stay.start >= cycle) return; -> if (stay.start > cycle) return;",
+    "core.c: note(core, core->host_infeed.account, core->cycle, host_infeed, core->host_sent); -> ;",
+    "engine.c: note(core, tile->mac, core->cycle + 1, IDLE, -1); -> note(core, tile->mac, core->cycle + 2, IDLE, -1);",
+    "host.c: core->taken++; -> ;",
+    "ring.c: stop->op = core->transfers[packet.transfer].op; -> ;",
+)
+"""Changes of lines that are there for a trace."""
 
 
 @pytest.fixture(scope="module")
@@ -47,6 +58,13 @@ def test_a_line_that_comes_moves_no_other_mutant(tmp_path: Path) -> None:
     assert len(after) == len(before) + 1
 
 
+@pytest.mark.soak
+def test_transfers_that_meet_are_seen(expected: Path) -> None:
+    blind = "ring.c: passage->stop->open = passage->tail ? -1 : passage->transfer; -> ;"
+    [mutant] = (mutant for mutant in mutants(SOURCES) if str(mutant) == blind)
+    assert verdict(mutant, expected).startswith("program ")
+
+
 def test_what_is_listed_as_equivalent_is_there() -> None:
     assert {*EQUIVALENT} <= {*map(str, mutants(SOURCES))}
     assert all(len(reason.split()) > 2 for reason in EQUIVALENT.values())
@@ -57,6 +75,13 @@ def test_one_mutant_is_caught_and_the_core_is_not(expected: Path) -> None:
     [drops_retirements] = (mutant for mutant in mutants(SOURCES) if str(mutant) == dropped)
     assert verdict(drops_retirements, expected).startswith("program ")
     assert verdict(None, expected) == SURVIVED
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("change", OF_TRACES)
+def test_what_a_trace_alone_tells_is_told(expected: Path, change: str) -> None:
+    [mutant] = (mutant for mutant in mutants(SOURCES) if str(mutant) == change)
+    assert verdict(mutant, expected).startswith("program ")
 
 
 @pytest.mark.soak

@@ -48,3 +48,15 @@ def test_a_run_knows_what_released_its_stalls(chip: str) -> None:
     by = trace.released_by[stalled & (trace.released_by >= 0)]
     assert {trace.kinds[trace.kind[k]] for k in by} == {"busy"}
     assert (trace.start_cycle[by] < (trace.start_cycle + trace.cycles)[stalled & (trace.released_by >= 0)]).all()
+
+
+@pytest.mark.parametrize("chip", ["edge-2x2", "edge-4x4"])
+def test_who_ends_a_wait_for_a_port_has_it_to_the_last(chip: str) -> None:
+    """And not somebody who happens to raise a flag then."""
+    program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology(chip))
+    trace = tilesim.simulate(program, trace=True, engine="simpy").trace
+    assert trace is not None
+    ends = trace.start_cycle + trace.cycles
+    waits = np.flatnonzero((trace.kind == trace.kinds.index("stall:port")) & (trace.released_by >= 0))
+    assert len(waits)
+    assert (ends[trace.released_by[waits]] >= ends[waits]).all()

@@ -34,15 +34,20 @@ class Names(NamedTuple):
 
 def joined(track: Words | Numbers, spans: Spans) -> tuple[Words | Numbers, Spans]:
     """Spans by track, in the order of their starts; adjoining ones of one kind and instruction become one."""
-    start, cycles, kind, what, moved = spans
-    same = start[1:] == start[:-1] + cycles[:-1]
-    for column in (track, kind, what):
+    ends = spans.start + spans.cycles
+    same = spans.start[1:] == ends[:-1]
+    for column in (track, spans.kind, spans.what):
         same &= column[1:] == column[:-1]
     if not same.any():
         return track, spans
-    first = np.flatnonzero(np.concatenate([[True], ~same]))
-    cycles, moved = (np.add.reduceat(column, first) for column in (cycles, moved))
-    return track[first], Spans(start[first], cycles, kind[first], what[first], moved)
+    first, last = np.append(True, ~same), np.append(~same, True)
+    start, cycles, moved = spans.start[first], ends[last], spans.bytes[first]
+    cycles -= start
+    later = np.flatnonzero(same) + 1
+    later = later[spans.bytes[later] > 0]
+    if len(later):
+        np.add.at(moved, np.searchsorted(np.flatnonzero(first), later, "right") - 1, spans.bytes[later])
+    return track[first], Spans(start, cycles, spans.kind[first], spans.what[first], moved)
 
 
 def cut(spans: Spans, window: range) -> Spans:

@@ -40,6 +40,9 @@ WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
 
 
+_NONE = (np.full(1, -1),) * 3
+
+
 class _Index:
     """Where the spans of each track are, and which of them are busy."""
 
@@ -48,7 +51,7 @@ class _Index:
         self.places = {name: k for k, name in enumerate(trace.tracks)}
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
         self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32)).tolist()
-        self._busy: dict[int, Words] = {}
+        self._busy: dict[int, tuple[Words, Words, Words]] = {}
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
@@ -58,7 +61,8 @@ class _Index:
             track = int(tracks[some[0]])
             first, end = self._bounds[track], self._bounds[track + 1]
             if busy:
-                found[some] = self.busy_before(track, cycles[some])
+                spans, starts, _ = self.busy(track)
+                found[some] = spans[starts[1:].searchsorted(cycles[some])]
             else:
                 at = np.searchsorted(self.trace.start_cycle[first:end], cycles[some]) - 1
                 found[some] = np.where(at >= 0, first + at, -1)
@@ -66,8 +70,8 @@ class _Index:
 
     def with_what(self, span: int, what: int) -> int:
         """That busy span, or the last one of its track before it with an instruction, or -1."""
-        spans = self._busy[int(self.trace.track[span])]
-        here = spans[: np.searchsorted(spans, span, "right")]
+        spans, _, _ = self.busy(int(self.trace.track[span]))
+        here = spans[1 : np.searchsorted(spans, span, "right")]
         [found] = np.nonzero(self.trace.what[here] == what)
         return int(here[found[-1]]) if len(found) else -1
 
@@ -75,14 +79,16 @@ class _Index:
         first, end = self._bounds[track], self._bounds[track + 1]
         return np.asarray(np.flatnonzero(self.trace.kind[first:end] == kind) + first, np.int64)
 
-    def busy_before(self, track: int, cycles: Words) -> Words:
-        """The last busy span of a track that begins before each of the ``cycles``, or -1."""
+    def busy(self, track: int) -> tuple[Words, Words, Words]:
+        """The busy spans of a track, behind one that is none, their beginnings and their ends."""
         if track not in self._busy:
             first, end = self._bounds[track], self._bounds[track + 1]
-            self._busy[track] = np.flatnonzero(self.is_busy[first:end]) + first
-        spans = self._busy[track]
-        at = np.searchsorted(self.trace.start_cycle[spans], cycles) - 1
-        return np.where(at >= 0, spans[at], -1) if len(spans) else np.full(len(cycles), -1)
+            spans = np.concatenate([[-1], np.flatnonzero(self.is_busy[first:end]) + first])
+            starts = self.trace.start_cycle[spans]
+            ends = starts + self.trace.cycles[spans]
+            starts[0] = ends[0] = -1
+            self._busy[track] = spans, starts, ends
+        return self._busy[track]
 
 
 def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> Numbers:
@@ -101,18 +107,16 @@ def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -
 def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
     trace = index.trace
-    ends = trace.start_cycle[stalls] + trace.cycles[stalls]
+    until = trace.start_cycle[stalls] + trace.cycles[stalls]
     best: Words = np.full(len(stalls), -1)
     begins: Words = np.full(len(stalls), -1)
     for track in source.tracks:
-        if track not in index.places:
-            continue
-        spans = index.busy_before(index.places[track], ends)
-        starts = np.where(spans >= 0, trace.start_cycle[spans], -1)
-        if source.holding:
-            starts = np.where((spans >= 0) & (starts + trace.cycles[spans] >= ends), starts, -1)
-        later = starts > begins
-        best, begins = np.where(later, spans, best), np.where(later, starts, begins)
+        spans, starts, ends = index.busy(index.places[track]) if track in index.places else _NONE
+        if len(spans) > 1:
+            at = starts[1:].searchsorted(until)
+            found = np.where(ends[at] >= until, starts[at], -1) if source.holding else starts[at]
+            later = found > begins
+            best, begins = np.where(later, spans[at], best), np.where(later, found, begins)
     return best
 
 

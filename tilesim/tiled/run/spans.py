@@ -23,7 +23,7 @@ from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
 
 FETCH_CYCLES = 1
-"""What a master takes to read a row of wide memory."""
+"""Cycles in which a ring producer reads a row, :class:`~tilesim.tiled.units.ring.ring_producer.RingProducer`."""
 
 
 def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trace:
