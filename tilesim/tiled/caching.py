@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from functools import cached_property
 
 from tilesim.units import format_bytes
 
@@ -45,7 +46,7 @@ class ParameterSet:
     tiles: int
     issue_cycles: int = 0
 
-    @property
+    @cached_property
     def users(self) -> tuple[int, ...]:
         """The numbers of the tiles that need it."""
         return tuple(tile for tile in range(self.tiles.bit_length()) if self.tiles >> tile & 1)
@@ -115,7 +116,7 @@ class Decision:
         """Whether each tile that needs the set keeps it."""
         return self.home in {Home.COPY, Home.PARTITION}
 
-    @property
+    @cached_property
     def holders(self) -> tuple[int, ...]:
         """The tiles that keep ``bytes_per_tile`` of it: all of it, or a part that is their own."""
         if self.tile is not None:

@@ -34,6 +34,7 @@ from tilesim.tiled.compiler.row_order import (
 from tilesim.tiled.compiler.sides import sides_read
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
+from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 
@@ -57,7 +58,7 @@ class Piece:
         op = self.op
         weights, parameters = (_from(operand, address) for operand in (op.weights, op.parameters))
         sums_in, sums_out = (_from(operand, sums) for operand in (op.sums_in, op.sums_out))
-        return replace(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out, **changes)
+        return changed(op, weights=weights, parameters=parameters, sums_in=sums_in, sums_out=sums_out, **changes)
 
 
 def _from(operand: Reference | None, first: int) -> Reference | None:
@@ -191,7 +192,7 @@ def placed(
     if piece.op.parameters is piece.op.weights is None:
         plain = id(piece), wait
         if plain not in known:
-            known[plain] = replace(piece.op, wait=wait)
+            known[plain] = changed(piece.op, wait=wait)
         return known[plain]
     arrival = [(tile, watcher) for watcher in stream.waits(piece.key, tile)]
     new = tuple(watcher for watcher in arrival if watcher not in builder.awaited)

@@ -303,11 +303,14 @@ class Halo:
         """Remember when each of some lines has come."""
         raises = {id(op): (raised_flag(op), increments(op)) for op in {id(op): op for op in moved.values()}.values()}
         noted = self.builder.lines.setdefault(self.name, {}) if moved else {}
+        known: dict[tuple[int, int, int], LineArrivals] = {}  # tiles share them
         for tile, op in moved.items():
             flag, rises = raises[id(op)]
-            first = self.builder.raised[tile, flag] - rises + 1
-            arrival = LineArrivals(flag, lines[self.map.place(tile)[0]], first, by_line=rises > 1)
-            noted.setdefault(tile, []).append(arrival)
+            place, first = self.map.place(tile)[0], self.builder.raised[tile, flag] - rises + 1
+            key = id(op), place, first
+            if key not in known:
+                known[key] = LineArrivals(flag, lines[place], first, by_line=rises > 1)
+            noted.setdefault(tile, []).append(known[key])
 
 
 def _arrivals(before: Counts, early: Counts, full: Counts) -> dict[int, dict[Flag, Arrival]]:

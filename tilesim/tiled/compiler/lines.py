@@ -10,7 +10,8 @@ from math import gcd, inf
 from typing import Any
 
 from tilesim.tiled.compiler.feature_map import MapPart
-from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Traversal, Watcher
+from tilesim.tiled.isa.model.changed import changed
+from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.loops import KEPT
 from tilesim.tiled.isa.model.sheet import SHEET
@@ -136,11 +137,11 @@ def sliced(op: TensorOp, rows: range) -> TensorOp:
     if rows == range(outer.bound):
         return op
     moved: dict[str, Any] = {
-        name: replace(reference, base=reference.base + rows.start * dict(reference.strides).get(outer.name, 0))
+        name: Reference(reference.base + rows.start * dict(reference.strides).get(outer.name, 0), reference.strides)
         for name in OPERANDS
         if (reference := getattr(op, name)) is not None
     }
-    return replace(op, nest=Nest((Loop(outer.name, len(rows)), *inner), op.nest.alternate), **moved)
+    return changed(op, nest=Nest((Loop(outer.name, len(rows)), *inner), op.nest.alternate), **moved)
 
 
 def runs(rows: int, ends: Iterable[int], late: int) -> list[range]:

@@ -15,6 +15,7 @@ from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model import instructions as isa
+from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Engine, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.program import TensorPiece
 from tilesim.tiled.isa.model.sheet import CONSUMERS
@@ -151,7 +152,7 @@ class ProgramBuilder:
         labels = {}
         for (ahead, op), tiles in groups.items():
             name = label if len(groups) == 1 else f"{label}.t{tiles[0]}"
-            (self.first if ahead else self.rest).append(replace(op, tiles=bitmap_of(tiles), label=name))
+            (self.first if ahead else self.rest).append(changed(op, tiles=bitmap_of(tiles), label=name))
             flag, rises = isa.raised_flag(op), isa.increments(op)
             for tile in tiles:
                 self.raised[tile, flag] += rises

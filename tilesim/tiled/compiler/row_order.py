@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.input_stream import is_streamed
-from tilesim.tiled.compiler.lines import earliest, runs, segments
+from tilesim.tiled.compiler.lines import LineArrivals, earliest, runs, segments
 from tilesim.tiled.compiler.mesh_rows import arrival_flag
 from tilesim.tiled.compiler.operators import receptive_fields, traits_of
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -135,7 +135,8 @@ class LineWaits:
     def __init__(self, builder: ProgramBuilder, call: LayerCall) -> None:
         self._builder, self._call = builder, call
         self._makes, self._names = builder.placement.maps[call.makes], tuple(dict.fromkeys(call.reads.values()))
-        self._needs: dict[tuple[range, tuple[int, ...]], list[range]] = {}
+        self._needs: dict[tuple[range, tuple[int, ...]], tuple[range, ...]] = {}
+        self._counted: dict[tuple[tuple[int, ...], int], dict[Flag, list[int]]] = {}
         self._flags: dict[tuple[str, int], set[Flag]] = {}
 
     def of(self, tile: int, op: TensorOp, places: tuple[int, ...]) -> tuple[Watcher, ...]:
@@ -147,13 +148,9 @@ class LineWaits:
     def _watchers(self, tile: int, op: TensorOp, places: tuple[int, ...]) -> Iterator[Watcher]:
         builder, needs = self._builder, self._needed(tile, places)
         for name in self._names:
-            counts: dict[Flag, list[int]] = {}
             arrivals = builder.lines.get(name, {}).get(tile, ())
             wanted = self._flags_read(name, tile) if arrivals else ()
-            for arrival in arrivals:
-                if arrival.flag in wanted:
-                    known = counts.get(arrival.flag, [0] * len(needs))
-                    counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
+            counts = self._counts(tuple(arrival for arrival in arrivals if arrival.flag in wanted), needs)
             made = builder.completions[name].get(tile)
             if made is not None and made.flag is not Flag.AVDATA:
                 height = builder.placement.maps[name].shape.height
@@ -163,12 +160,23 @@ class LineWaits:
                 counts = {flag: [max(by_row)] for flag, by_row in counts.items()}
             yield from _new(builder, tile, counts)
 
-    def _needed(self, tile: int, places: tuple[int, ...]) -> list[range]:
+    def _counts(self, arrivals: tuple[LineArrivals, ...], needs: tuple[range, ...]) -> dict[Flag, list[int]]:
+        """How far flags count when what each row needs of some lines has come."""
+        key = tuple(map(id, arrivals)), id(needs)  # both are kept; tiles share them
+        if key not in self._counted:
+            counts: dict[Flag, list[int]] = {}
+            for arrival in arrivals:
+                known = counts.get(arrival.flag, [0] * len(needs))
+                counts[arrival.flag] = [max(a, arrival.count(need)) for a, need in zip(known, needs, strict=True)]
+            self._counted[key] = counts
+        return dict(self._counted[key])
+
+    def _needed(self, tile: int, places: tuple[int, ...]) -> tuple[range, ...]:
         """The lines that each row reads."""
         block = self._call.part(self._makes, tile).block_rows
         if (block, places) not in self._needs:
             window, rows = _window(self._builder, self._call), [block[place] for place in places]
-            self._needs[block, places] = [window.reads(range(row, row + 1)) for row in rows]
+            self._needs[block, places] = tuple(window.reads(range(row, row + 1)) for row in rows)
         return self._needs[block, places]
 
     def _flags_read(self, name: str, tile: int) -> set[Flag]:

@@ -40,6 +40,12 @@ SMALLEST = {
 }
 
 
+_LEASTS = {
+    kind: [(name, least) for name, least in SMALLEST.items() if name in kind.__dataclass_fields__]
+    for kind in isa.INSTRUCTIONS
+}
+
+
 def faults(program: Program) -> list[str]:
     """Everything that is wrong with ``program``, one sentence each; empty when it is sound.
 
@@ -133,9 +139,8 @@ def _address_faults(instruction: Instruction, topology: Topology) -> Iterator[st
 
 
 def _number_faults(instruction: Instruction, program: Program) -> Iterator[str]:
-    given = vars(instruction)
-    for name, least in SMALLEST.items():
-        value = given.get(name)
+    for name, least in _LEASTS[type(instruction)]:
+        value = getattr(instruction, name)
         if isinstance(value, int) and value < least:
             yield f"{name} must be at least {least}, not {value}"
     if instruction.layer >= len(program.layers):

@@ -56,16 +56,19 @@ class Clocks:
         self.instances, self._shared = instances, shared
         self.doubt = np.zeros(instances.tiles, bool)
         """Tiles on which it isn't told."""
+        self._generations: dict[int, NDArray[np.int32]] = {}
         self._drained, self._resets = self._followed(fences)
         places = [fence.place for fence in fences]
         self._epochs = np.searchsorted(places, np.arange(len(instances.works)), side="right")
         """How many fences are in front of each instruction."""
         self._direct, self._meanwhile = self._links(_Waits.of(instances))
 
-    def generation(self, instances: Numbers, flags: Numbers) -> Numbers:
-        """How often flags had been reset when some instances were issued."""
-        chosen = self.instances
-        return self._resets[self._epochs[chosen.op[instances]], chosen.tile[instances], flags].astype(np.int64)
+    def generation(self, flag: int) -> NDArray[np.int32]:
+        """How often a flag had been reset when each instance was issued."""
+        if flag not in self._generations:
+            chosen = self.instances
+            self._generations[flag] = self._resets[self._epochs[chosen.op], chosen.tile, flag]
+        return self._generations[flag]
 
     @cached_property
     def raised(self) -> Numbers:
@@ -144,10 +147,9 @@ class Clocks:
         return order, groups[order]
 
     def _group(self, instances: Numbers, flags: Numbers) -> Numbers:
-        most = len(self._resets)
-        return (flags * self.instances.tiles + self.instances.tile[instances]) * most + self.generation(
-            instances, flags
-        )
+        most, tiles = len(self._resets), self.instances.tile[instances]
+        generations = self._resets[self._epochs[self.instances.op[instances]], tiles, flags]
+        return (flags * self.instances.tiles + tiles) * most + generations
 
     def _reaches(self, waits: _Waits, counts: Numbers) -> Numbers:
         """Who raises the flags to some counts in the time in which they may be watched, or NONE."""

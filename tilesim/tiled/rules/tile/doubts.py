@@ -160,9 +160,10 @@ class _Way:
 
     def __init__(self, clocks: Clocks, first: Effects, firsts: Numbers, then: Effects, thens: Numbers) -> None:
         self.first, self.then = first, then
-        flags = clocks.flag[firsts]
-        waits = any(FLAGS[watcher.flag] == flags[0] for watcher in then.op.wait)
-        self._may: NDArray[np.bool_] = (clocks.generation(firsts, flags) == clocks.generation(thens, flags)) & waits
+        self._may = np.zeros(len(firsts), bool)
+        if any(watcher.flag == first.flag for watcher in then.op.wait):
+            generation = clocks.generation(FLAGS[first.flag])
+            self._may = generation[firsts] == generation[thens]
         self._raised = clocks.raised[firsts]
 
     def holds(self, parts: Parts, uses: tuple[Use, Use]) -> NDArray[np.bool_]:

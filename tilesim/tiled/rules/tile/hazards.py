@@ -79,6 +79,7 @@ class _Search:
     sections: Sequence[Section]
     _shared: dict[tuple[Touched, Touched], list[Pair]] = field(default_factory=dict)
     _shapes: dict[Hashable, int] = field(default_factory=dict)
+    _numbers: dict[Use, int] = field(default_factory=dict)
     _followed: dict[tuple[int, int, int, tuple[tuple[int, int], ...]], bool] = field(default_factory=dict)
 
     def doubtful(self) -> list[int]:
@@ -148,7 +149,9 @@ class _Search:
         return self._followed[known]
 
     def _shape(self, use: Use) -> int:
-        return self._shapes.setdefault(use.shape, len(self._shapes))
+        if use not in self._numbers:
+            self._numbers[use] = self._shapes.setdefault(use.shape, len(self._shapes))
+        return self._numbers[use]
 
 
 def _vain_waits(order: HappensBefore, started: Sequence[TileStep]) -> Iterator[str]:
