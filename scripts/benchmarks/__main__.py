@@ -13,10 +13,11 @@ from pathlib import Path
 from scripts.benchmarks.groups import GROUPS, Group, Settings
 from scripts.benchmarks.measured import document
 from scripts.benchmarks.processes import ROOT, Patience, as_installed, one_core
-from scripts.benchmarks.table import markdown
+from scripts.benchmarks.table import goals, markdown
 from tilesim.saving import all_or_nothing
 
 PAGE = ROOT / "tilesim" / "guide" / "benchmarks.md"
+README = ROOT / "README.md"
 PLACE = re.compile(r"(?<=<!-- bench -->\n).*?(?=<!-- /bench -->)", re.DOTALL)
 
 
@@ -33,7 +34,8 @@ def main(words: Sequence[str]) -> int:
         (made / "bench.json").write_text(json.dumps(measured, indent=2) + "\n", encoding="utf-8")
         (made / "bench.md").write_text(table, encoding="utf-8")
     if options.guide:
-        PAGE.write_text(rewritten(PAGE.read_text(encoding="utf-8"), table), encoding="utf-8")
+        for page, content in ((PAGE, table), (README, goals(measured))):
+            page.write_text(rewritten(page.read_text(encoding="utf-8"), content), encoding="utf-8")
     print(table, end="")
     return int(not all(group["exact"] for group in measured["groups"]))
 
@@ -62,7 +64,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     add("--rounds", type=_positive, metavar="N", help="how often each is measured (5)")
     add("--budget", type=float, default=60, metavar="SECONDS", help="a group has no further round after (%(default)s)")
     add("--limit", type=float, default=600, metavar="SECONDS", help="a process is ended after (%(default)s)")
-    add("--guide", action="store_true", help="put the table into the guide; a whole run only")
+    add("--guide", action="store_true", help="put the tables into the guide and README.md; a whole run only")
     options = parser.parse_args(words)
     if options.guide and (options.quick or options.only):
         parser.error("--guide must have a whole run, not --quick or --only")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from tilesim.units import format_seconds
@@ -21,6 +22,19 @@ def markdown(document: Found) -> str:
         "".join(f"- {line}\n" for line in _missing(groups)),
     ]
     return "\n".join(part for part in parts if part)
+
+
+def goals(document: Found) -> str:
+    """What is aimed at, and what is reached."""
+    aimed = (
+        (what, compared, f"{ratio} times as long", goal)
+        for what, _, compared, _, ratio, goal in _ratios(document["groups"])
+        if goal
+    )
+    each = (
+        (f"one instruction more: {kind}", "", takes, goal) for kind, takes, goal in _instructions(document["groups"])
+    )
+    return _table(("what", "compared with", "takes", "goal"), chain(aimed, each))
 
 
 def _ratios(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:

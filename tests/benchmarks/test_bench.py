@@ -20,7 +20,7 @@ from scripts.benchmarks.measured import agree, measured, median, quotient
 from scripts.benchmarks.processes import ROOT, Patience, Subject, interleaved, ran
 from scripts.benchmarks.scalesim_subject import _table
 from scripts.benchmarks.subject import first_layers, hashed, inputs, main, peak_bytes
-from scripts.benchmarks.table import markdown
+from scripts.benchmarks.table import goals, markdown
 from tests.networks import Weave
 from tests.soak import part_of
 
@@ -145,6 +145,12 @@ def test_the_table() -> None:
         "Measured on 2026-01-02 on one core of P, with python 3, numpy 2.\n\n"
         "- c: ZeroDivisionError: division by zero\n"
     )
+    assert goals(document) == (
+        "| what | compared with | takes | goal |\n"
+        "| --- | ---: | ---: | ---: |\n"
+        "| a | b | 2 times as long | ≤ 3 |\n"
+        "| one instruction more: copy |  | 250 us | ≤ 10 us |\n"
+    )
 
 
 def test_the_guide_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
@@ -153,6 +159,7 @@ def test_the_guide_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pyt
     )
     place = bench.PLACE.search(PAGE)
     assert place
+    assert bench.PLACE.search(bench.README.read_text(encoding="utf-8"))
     for header in ("| what | takes |", "| one instruction more |", "| network | instructions |"):
         assert header in place[0]
     with pytest.raises(SystemExit):
