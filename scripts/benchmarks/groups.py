@@ -158,7 +158,7 @@ GROUPS: Mapping[str, Group] = {
         Group("digits", _digits, quick=True, ratios=(Ratio("digits on 1 tile", "ONNX Runtime"),)),
         Group(
             "instructions", _instructions, quick=True,
-            ratios=tuple(Ratio(f"{MORE} {kind}", f"{FEWER} {kind}", "20 us", per=MORE - FEWER) for kind in KINDS),
+            ratios=tuple(Ratio(f"{MORE} {kind}", f"{FEWER} {kind}", "40 us", per=MORE - FEWER) for kind in KINDS),
         ),
         Group(
             "mobilenet", _mobilenet,

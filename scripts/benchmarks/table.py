@@ -26,14 +26,13 @@ def markdown(document: Found) -> str:
 
 def goals(document: Found) -> str:
     """What is aimed at, and what is reached."""
+    groups = document["groups"]
     aimed = (
         (what, compared, f"{ratio} times as long", goal)
-        for what, _, compared, _, ratio, goal in _ratios(document["groups"])
+        for what, _, compared, _, ratio, goal in _ratios(groups)
         if goal
     )
-    each = (
-        (f"one instruction more: {kind}", "", takes, goal) for kind, takes, goal in _instructions(document["groups"])
-    )
+    each = ((f"one instruction more: {kind}", "", takes, goal) for kind, takes, goal in _instructions(groups))
     return _table(("what", "compared with", "takes", "goal"), chain(aimed, each))
 
 
