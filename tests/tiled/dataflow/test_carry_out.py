@@ -41,6 +41,8 @@ from tilesim.tiled.units.ttu import TraversalForm
 
 pytestmark = COMPILED
 NUMBERS = 5400
+FRESH = 20_000
+"""From here on, numbers of programs that no other test has."""
 CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4", "fig2-5x2")
 
 
@@ -161,6 +163,13 @@ def test_a_copy_that_waits_for_a_flag_and_a_port_is_not_forgotten() -> None:
 )
 def test_many_random_programs_are_the_same_on_both_engines(chunk: int) -> None:
     assert tally(range(chunk, NUMBERS, 8))["same"] > 150
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("chunk", range(16))
+def test_20_000_fresh_programs_are_the_same_on_both_engines(chunk: int) -> None:
+    first = FRESH + 1400 * chunk
+    assert tally(range(first, first + 1400))["same"] >= 1250
 
 
 class Tampered:
