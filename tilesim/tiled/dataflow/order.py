@@ -76,6 +76,8 @@ class _Section:
             self._of_place[self._place[effect]].append(effect)
         self._begun = range(0)
         """Those that have begun, and a few that are over."""
+        self._over = bytearray(len(ends))
+        """Whether each is carried out everywhere."""
         self._held: dict[int, set[int]] = {}
         """Effects that are whole, and those that each of them waits for."""
         self._behind: dict[int, list[int]] = defaultdict(list)
@@ -96,18 +98,17 @@ class _Section:
 
     def _oldest(self) -> int:
         """The first that is not over."""
-        return next((effect for effect in self._begun if self._is_left(effect)), self._begun.stop)
-
-    def _is_left(self, effect: int) -> bool:
-        return bool((self._when[effect] < NOT_YET).any())
+        return next((effect for effect in self._begun if not self._over[effect]), self._begun.stop)
 
     def _hold(self, effect: int) -> None:
         """Carry an effect out, unless somebody is in its way: then as soon as nobody is."""
-        self._held[effect] = {*self._in_the_way(effect)}
-        for other in self._held[effect]:
-            self._behind[other].append(effect)
-        if not self._held[effect]:
+        held = {*self._in_the_way(effect)}
+        if not held:
             self._finish(effect, self._when[effect] < NOT_YET)
+            return
+        self._held[effect] = held
+        for other in held:
+            self._behind[other].append(effect)
 
     def _begin_somewhere(self, now: int) -> bool:
         """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
@@ -146,13 +147,13 @@ class _Section:
 
     def _lacks(self, effect: int) -> Numbers:
         """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
-        there = self._when[effect] < NOT_YET
         needs = self._needs.get(effect)
         if needs is None:
-            tiles = np.flatnonzero(there)
+            tiles = (self._when[effect] < NOT_YET).nonzero()[0]
             needs = self._needs[effect] = self._order.needs(self._place[effect], tiles, self._end[effect])
         if not len(needs):
             return needs
+        there = self._when[effect] < NOT_YET
         own, place, tile, end = needs.T
         lacking: Numbers = needs[there[own] & (self._order.done[place, tile] < end)]
         return lacking
@@ -168,18 +169,27 @@ class _Section:
     def _carry(self, effect: int, free: Tiles) -> list[int]:
         """Carry an effect out on some tiles; those for whom nobody is in the way any longer."""
         place, end, tiles = self._place[effect], self._end[effect], free.nonzero()[0]
-        done = self._order.done[place, tiles]
-        for first in {*done.tolist()}:
-            if first < end:
-                self._order.carry(place, tiles[done == first].tolist(), first, end)
-        self._order.done[place, tiles] = np.maximum(done, end)
+        if len(self._of_place[place]) == 1:
+            self._order.carry(place, tiles.tolist(), 0, end)
+            self._order.done[place, tiles] = end
+        else:
+            self._carry_on(place, tiles, end)
         self._when[effect, tiles] = NOT_YET
-        if self._is_left(effect):
+        if (self._when[effect] < NOT_YET).any():
             waiting = [other for other in self._behind[effect] if other in self._held]
             self._held.update((other, {*self._in_the_way(other)}) for other in waiting)
         else:
+            self._over[effect] = True
             self._held.pop(effect, None)
             waiting = [other for other in self._behind.pop(effect, ()) if other in self._held]
             for other in waiting:
                 self._held[other].discard(effect)
         return [other for other in waiting if not self._held[other]]
+
+    def _carry_on(self, place: int, tiles: Numbers, end: int) -> None:
+        """Carry an instruction out from where it is on each tile."""
+        done = self._order.done[place, tiles]
+        for first in {*done.tolist()}:
+            if first < end:
+                self._order.carry(place, tiles[done == first].tolist(), first, end)
+        self._order.done[place, tiles] = np.maximum(done, end)
