@@ -33,6 +33,16 @@ class Activity(NamedTuple):
     write_access: bool = True
 
     @property
+    def accesses_reads(self) -> bool:
+        """Whether an issue read has its ports in this cycle."""
+        return self.issuing and self.read_access
+
+    @property
+    def accesses_write(self) -> bool:
+        """Whether a write has its port."""
+        return self.writing and self.write_access
+
+    @property
     def reason(self) -> str:
         """Why the read stage does not issue; that a queue stays full is the doing of what the writes wait for."""
         return self.writes_wait or "fifo" if self.reads_wait == "fifo" else self.reads_wait

@@ -162,10 +162,7 @@ class Pipe:
         for steps, times in log:
             pattern, at = Intervals(), 0
             for activity, cycles in steps:
-                if (
-                    activity.writing and activity.write_access if writing
-                    else activity.issuing and activity.read_access
-                ):  # fmt: skip
+                if activity.accesses_write if writing else activity.accesses_reads:
                     pattern.append(at, at + cycles)
                 at += cycles
             taken.repeat(pattern, start, at, times)
@@ -263,8 +260,8 @@ class Pipe:
             state.issues -= cycles
             done = not state.issues
         elif activity.reading:
-            claims = activity.writing and activity.write_access
-            state.extras -= min(state.extras, cycles * (extra - (claims and self._writes_extra_port)))
+            extra -= activity.accesses_write and self._writes_extra_port
+            state.extras -= min(state.extras, cycles * extra)
         if done:
             self._queue(state)
         if state.arrivals and state.arrivals[0] == state.cycle:
