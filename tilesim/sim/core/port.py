@@ -95,6 +95,7 @@ class Port:
         self.name = name
         self.capacity = capacity
         self.taken = tuple(Intervals() for _ in range(ranks))
+        self._above = [self.taken[:rank] for rank in range(ranks)]
 
     def free(self, rank: int, cycle: int) -> tuple[int, int]:
         """How many accesses those above ``rank`` leave in ``cycle``, and until when that stays so.
@@ -102,7 +103,7 @@ class Port:
         While clients are planned one after the other, what those above have told may be more than there are accesses.
         """
         free, until = self.capacity, NEVER
-        for higher in self.taken[:rank]:
+        for higher in self._above[rank]:
             ends = higher.ends
             if ends and ends[-1] > cycle:
                 taken, change = higher.at(cycle)

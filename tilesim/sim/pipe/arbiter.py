@@ -97,10 +97,12 @@ class Arbiter:
             del self._clients[pipe]
             for slot in client.slots:
                 del self._at[slot.port][slot.rank]
-        for written, event in client.awaited:
+        awaited, client.awaited = client.awaited, []
+        for written, event in awaited:
             if written <= pipe.written:
                 event.succeed()
-        client.awaited = [(written, event) for written, event in client.awaited if written > pipe.written]
+            else:
+                client.awaited.append((written, event))
 
     def _outdate_below(self, slot: Slot, change: Change) -> None:
         for rank, client in self._at[slot.port].items():

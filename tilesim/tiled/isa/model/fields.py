@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 if TYPE_CHECKING:  # the core's C is made from names in here, where nothing but Python is installed
     from tilesim.tiled.topology import Grid, Topology
@@ -142,8 +142,7 @@ class Traversal:
     reference: Reference
 
 
-@dataclass(frozen=True)
-class FilterStep:
+class FilterStep(NamedTuple):
     """A cycle's work: whether a row is taken off the ring, and the row that is complete by then, if there is one."""
 
     takes: bool

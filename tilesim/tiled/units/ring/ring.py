@@ -207,7 +207,7 @@ class RingStop:
             self.on_miss()
         self._note(packet)
         if left:
-            self._transmit(packet._replace(header=left) if taken else packet)
+            self._transmit(Packet(left, *packet[1:]) if taken else packet)
         if self._register:
             self.poke(max(1, self._next_packet - now))
         return True
