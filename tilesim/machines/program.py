@@ -160,6 +160,13 @@ class Program:
         vars(program)["_known"] = dict(self._known)
         return program
 
+    def annotated(self: P, **words: Any) -> P:
+        """The same program with other words about it, which no rule asks for: it is sound if this one is."""
+        program = replace(self, **words)
+        if self.is_known_sound:
+            program.know_sound()
+        return program
+
     @property
     def is_known_sound(self) -> bool:
         """Whether it has been proven, here or by whoever sealed its file, that nothing is wrong with it: as what is

@@ -121,9 +121,8 @@ class Search:
         """A program that says what was asked, what was tried, and why each layer is as it is."""
         if not self.free:
             same = program.partition == self.asked.default
-            return program if same else replace(program, partition=self.asked.default)
-        return replace(
-            program,
+            return program if same else program.annotated(partition=self.asked.default)
+        return program.annotated(
             partition=self.asked.default if self.asked.default not in (MIXED, SPATIAL) else AUTO,
             layers=tuple(self._layer(k, layer) for k, layer in enumerate(program.layers)),
             candidates=tuple(

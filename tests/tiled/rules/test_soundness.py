@@ -125,6 +125,15 @@ def test_what_was_changed_since_is_proven_anew(spoiled: str, tmp_path: Path, mon
         tilesim.simulate(replace(loaded) if spoiled == "program" else loaded, [])
 
 
+def test_words_about_a_program_change_nothing_of_that() -> None:
+    made = program(FINE)
+    assert not made.annotated(partition="auto").is_known_sound
+    assert unsound(made) == []
+    assert made.annotated(partition="auto").is_known_sound
+    chosen = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"), partition="auto")
+    assert chosen.is_known_sound
+
+
 def test_a_changed_rule_voids_seals(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     rules_of = seal.rules_of.__wrapped__
     monkeypatch.setattr(seal, "_HOUSE", tmp_path)
