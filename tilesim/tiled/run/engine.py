@@ -70,7 +70,7 @@ def _without_core(error: NoCompiler, asked: bool) -> str:
     """A line for who asked for the compiled engine, or may not know how to have it."""
     if asked:
         return f"SimPy ran this, not the compiled engine: {error}"
-    return "" if isinstance(error, SwitchedOff) else f"SimPy ran this, in two to three times the time: {error}"
+    return "" if isinstance(error, SwitchedOff) else f"SimPy ran this, in five to fifteen times the time: {error}"
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
