@@ -183,7 +183,7 @@ GROUPS: Mapping[str, Group] = {
         ),
         Group(
             "resnet50-sizes", _resnet_sizes, sizes=True,
-            ratios=(Ratio("ResNet-50 on 256 tiles", "ResNet-50 on 4 tiles", "3"),),
+            ratios=(Ratio("ResNet-50 on 256 tiles", "ResNet-50 on 16 tiles"),),
         ),
     )
 }  # fmt: skip
