@@ -35,6 +35,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -55,6 +56,12 @@ def compiled(network: str | Path, chip: str, partition: str = "mixed") -> Progra
 @pytest.mark.parametrize("chip", ["pocket-2x1", *CHIPS])
 def test_a_small_network_is_the_same_on_both_engines(chip: str) -> None:
     must_agree(compiled("pocket", chip))
+
+
+def test_a_program_of_nothing_is_the_same_on_both_engines() -> None:
+    topology = tilesim.load_topology("pocket-2x1")
+    assert isinstance(topology, Topology)
+    must_agree(Program("nothing", topology, load=(), run=()), [])
 
 
 @pytest.mark.parametrize("network", ["digits", "example-conv", "example-residual"])

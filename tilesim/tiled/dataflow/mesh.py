@@ -20,8 +20,9 @@ class Meshes:
     """The mesh's transfers so far."""
 
     def __init__(self, ops: Sequence[Instruction], topology: Topology) -> None:
-        self._out = np.array([SIDES.index(op.side) if isinstance(op, MeshOut) else -1 for op in ops])
-        self._in = np.array([SIDES.index(op.side) if isinstance(op, MeshIn) and op.fill is None else -1 for op in ops])
+        out = [SIDES.index(op.side) if isinstance(op, MeshOut) else -1 for op in ops]
+        taken = [SIDES.index(op.side) if isinstance(op, MeshIn) and op.fill is None else -1 for op in ops]
+        self._out, self._in = np.array(out, np.int64), np.array(taken, np.int64)
         tiles = range(topology.tiles)
         there = [[neighbour(topology.grid, tile, side) for side in SIDES] for tile in tiles]
         self._beside = np.array([[-1 if tile is None else tile for tile in beside] for beside in there])
