@@ -26,20 +26,18 @@ from tilesim.tiled.flat.tables import Numbers, requests_of
 from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
 from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
-    WORD_BYTES,
     Classify,
     Infeed,
     MeshOut,
     Outfeed,
-    Record,
     RingProduce,
-    ScalarFence,
     TensorOp,
     header_of,
 )
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.measured import Measured
+from tilesim.tiled.run.noted import bus_bytes
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classification import PER_COMPARISON, PER_ELEMENT
 from tilesim.tiled.units.host.sendings import takes_from_host
@@ -123,13 +121,10 @@ class _Counter:
         """By how many stops an instruction passes; those of no layer, as everywhere here, are the last ones."""
 
     def count(self) -> None:
-        announced = 0
         for each in sent(self._program, self._program.run):
             self._move("host.infeed", each.layer, each.size_bytes)
-        for op in self._program.run:
-            size_bytes = (op.words - (announced > 0)) * WORD_BYTES
-            announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
-            if not isinstance(op, Infeed | Outfeed | ScalarFence):
+        for op, size_bytes in zip(self._program.run, bus_bytes(self._program.run), strict=True):
+            if size_bytes:
                 self._move("controller", op.layer, size_bytes)
                 self._carried[header_of(op, self._topology.tiles).bit_length(), op.layer] += size_bytes
             self._count(op)

@@ -77,7 +77,7 @@ def _run_by(
     """By the engine that the options say."""
     note = ""
     if options.engine != "simpy":
-        from tilesim.tiled.run.engine import compiled_run  # which most runs don't need
+        from tilesim.tiled.run.engine import compiled_run  # which runs on SimPy don't need
 
         compiled_or_note = compiled_run(program, inputs, options, racing)
         if isinstance(compiled_or_note, Run):
