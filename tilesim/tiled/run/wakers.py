@@ -118,10 +118,8 @@ class _Controls:
 
     def _by_host(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Where the controller has waited for instructions from the host."""
-        noted, [controller, infeed] = (
-            self._noted,
-            [self._places[f"chip.{name}"] for name in ("controller", "host.infeed")],
-        )
+        noted = self._noted
+        controller, infeed = (self._places[f"chip.{name}"] for name in ("controller", "host.infeed"))
         ends = noted.end[(noted.track == controller) & (noted.cause == HOST)].tolist()
         for end in ends:
             yield controller, end, infeed, noted.works.whats.index(PROGRAM), HOST
