@@ -49,12 +49,7 @@ static i64 taken(const Core *core, const Columns *op, i64 run, i64 first, i64 en
 
 /* The group with which others hear of a tensor control: if nobody else has anything to do, when it is through. */
 static i64 heard_of(const Core *core, const Tile *tile, const Engine *engine) {
-    const Columns *op = OP(engine);
-    i64 rounds = op->rounds, heard = rounds;
-    if (tile->busy_engines == 1 << TENSOR) return rounds;
-    if (engine->rise < op->rise_count) heard = core->pool[op->rises + engine->rise];
-    if (op->rise_period) heard = (engine->written / op->rise_period + 1) * op->rise_period;
-    return heard < rounds ? heard : rounds;
+    return tile->busy_engines == 1 << TENSOR ? OP(engine)->rounds : next_rise(core, engine);
 }
 
 /* Leave a tensor control alone for as long as that can be. */

@@ -134,6 +134,7 @@ static void offer(Core *core, i64 node, i64 number, i64 row) {
     const Transfer *transfer = &core->transfers[number];
     core->stops[node].outgoing = (Packet){core->cycle, number, row, transfer->destinations, row == transfer->rows - 1};
     core->stops[node].has_outgoing = 1;
+    if (!core->stops[node].passings) core->stops[node].wakes_at = 0;
     mark(core->carrying, node);
 }
 

@@ -20,9 +20,8 @@ static void arbitrate_tile(Core *core, Tile *tile) {
 /* A tile whose engines all wait sleeps until something comes from outside. */
 static void commit_late(Core *core, Tile *tile, int poked) {
     if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle + 1);
-    for (i32 busy = tile->busy_engines >> MESH_OUT_NORTH; busy; busy &= busy - 1)
+    for (i32 busy = poked ? tile->busy_engines >> MESH_OUT_NORTH : 0; busy; busy &= busy - 1)
         hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
-    if (poked) tile->held &= (1 << MESH_OUT_NORTH) - 1;
     commit_flags(tile);
     i32 left = stirring(tile);
     if (left && !(left == 1 << TENSOR && tile->works && goes_ahead(core, tile)))
@@ -57,7 +56,8 @@ static void step(Core *core) {
     note(core, core->controller.account, core->cycle, controller, core->next_op);
     if (core->cycle >= core->next_wake) wake_tiles(core);
     EACH(k, core->awake, tiles) ask_tile(core, &core->tiles[k]);
-    EACH(k, core->carrying, stops) arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
+    EACH(k, core->carrying, stops) if (core->stops[k].wakes_at <= core->cycle)
+        arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
     EACH(k, core->asked, tiles) arbitrate_tile(core, &core->tiles[k]);
     commit_threads(core, infeed, outfeed, classifier);
     EACH(k, core->asked, tiles) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
@@ -81,8 +81,11 @@ static i64 next_event(const Core *core) {
         if (queues[k]->count) next = sooner(now, next, queues[k]->at[queues[k]->head]);
         if (threads[k]->state != RESTS) next = sooner(now, next, threads[k]->until);
     }
-    EACH(k, core->carrying, core->chip.tiles + 3)
-        if (core->stops[k].count) next = sooner(now, next, core->stops[k].waiting[core->stops[k].head].at);
+    EACH(k, core->carrying, core->chip.tiles + 3) {
+        const Stop *stop = &core->stops[k];
+        next = sooner(now, next, stop->count ? stop->waiting[stop->head].at : NEVER);
+        next = sooner(now, next, stop->wakes_at);
+    }
     EACH(k, core->active, core->chip.tiles + 1)
         if (core->bus[k].inbox.count) next = sooner(now, next, core->bus[k].inbox.at[core->bus[k].inbox.head]);
     EACH(k, core->awake, core->chip.tiles) for (int side = 0; side < 4; side++) {

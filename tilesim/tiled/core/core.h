@@ -43,8 +43,9 @@ typedef struct {
 } Engine;
 
 /* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
-   number of the sender's latest instruction, `waiting` those that no receiver has met. */
-typedef struct { Account *account; i64 *arrivals, head, count, sent, written, transfer, waiting; i32 to; } Link;
+   number of the sender's latest instruction, `waiting` those that no receiver has met; when `heard_at` beats are
+   written, the sender's flag rises, or it is through. */
+typedef struct { Account *account; i64 *arrivals, head, count, sent, written, heard_at, transfer, waiting; i32 to; } Link;
 
 typedef struct {
     Engine engines[ENGINES];
@@ -68,7 +69,7 @@ typedef struct { Packet packet; i64 parts; i32 own, taken, forwarded; } Passing;
 typedef struct {
     Account *account;
     Packet *waiting;
-    i64 head, count, credits, open, op, delivered; /* `delivered`: where its last rows are in that log */
+    i64 head, count, credits, open, op, wakes_at, delivered; /* `delivered`: where its last rows are in that log */
     Packet outgoing;
     Passing passing[2];
     i32 passings, has_outgoing, node;

@@ -36,6 +36,14 @@ static void log_event(Core *core, const Tile *tile, const Engine *engine, i64 wh
     log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, what, done);
 }
 
+/* With which iteration, of those that are not `written`, the flag rises next, or the instruction is through. */
+static i64 next_rise(const Core *core, const Engine *engine) {
+    const Columns *op = OP(engine);
+    i64 next = engine->rise < op->rise_count ? core->pool[op->rises + engine->rise] : op->rounds;
+    if (op->rise_period) next = (engine->written / op->rise_period + 1) * op->rise_period;
+    return next < op->rounds ? next : op->rounds;
+}
+
 /* `done` iterations are through: the flag rises if that completes the loop. */
 static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
     const Columns *op = OP(engine);
@@ -86,6 +94,7 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
         link->transfer++;
         link->waiting++;
         link->sent = link->written = 0;
+        link->heard_at = next_rise(core, engine) * OP(engine)->beats_an_access;
         stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
     }
     if (engine->number == RING_PRODUCER)
@@ -326,6 +335,15 @@ static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
     engine->kind = held ? held : PORT;
 }
 
+static Engine *sender_of(const Core *core, const Tile *tile, const Engine *receiver) {
+    i32 side = receiver->number - MESH_IN_NORTH;
+    return &core->tiles[tile->links[side].to].engines[MESH_OUT_NORTH + (side ^ 2)];
+}
+
+static int lacks_room(const Core *core, const Engine *sender) {
+    return sender->kind == CREDIT && (sender->register_parts || sender->step < OP(sender)->rounds);
+}
+
 static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
     if (engine->writes_now && OP(engine)->fill)
@@ -333,8 +351,8 @@ static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     else if (engine->writes_now) {
         link->head = (link->head + 1) % core->chip.mesh_room_beats;
         link->count--;
-        link->written++;
-        mark(core->poked, tile->links[engine->number - MESH_IN_NORTH].to);
+        if (++link->written == link->heard_at || lacks_room(core, sender_of(core, tile, engine)))
+            mark(core->poked, tile->links[engine->number - MESH_IN_NORTH].to);
     }
     if (engine->writes_now && ++engine->register_parts == OP(engine)->parts_an_access) {
         engine->register_parts = 0;
@@ -381,7 +399,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
 
 /* Whether an engine can't go on before a flag changes, or something comes in. */
 static int waits(const Core *core, const Tile *tile, const Engine *engine, i32 kind) {
-    if (kind == FLAG || engine->number == RING_CONSUMER) return kind == FLAG || kind == FIFO;
+    if (kind == FLAG || engine->number == RING_CONSUMER) return kind == FLAG || kind == FIFO || kind == BUSY;
     if (engine->number >= MESH_OUT_NORTH) return kind == CREDIT;
     if (engine->number < MESH_IN_NORTH || kind != FIFO) return 0;
     const Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
@@ -398,6 +416,7 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
         if (engine->begun) kind = ROLES[engine->number].advance(core, tile, engine);
         asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued);
         if (asks) core->stirred = 1;
+        if (engine->number == RING_CONSUMER && !engine->row) asks = 0;
         note(core, engine->account, core->cycle, cause_of(engine, kind), engine->op);
     }
     if (!asks && waits(core, tile, engine, kind)) tile->held |= 1 << engine->number;
@@ -405,14 +424,17 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
     if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
 }
 
-/* What a neighbour has written in this cycle of what the tile sent. */
+/* A neighbour has written what the tile hears of. */
 static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0 || !engine->begun) return;
     Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
-    i64 beats = OP(engine)->beats_an_access;
-    if (link->written > engine->seen && link->written % beats == 0) rise(core, tile, engine, link->written / beats);
-    engine->seen = link->written;
-    if (engine->register_parts || engine->step < OP(engine)->rounds || link->written < link->sent) return;
+    if (lacks_room(core, engine)) tile->held &= ~(1 << engine->number);
+    if (link->written != link->heard_at) return;
+    engine->written = link->written / OP(engine)->beats_an_access;
+    rise(core, tile, engine, engine->written);
+    link->heard_at = next_rise(core, engine) * OP(engine)->beats_an_access;
+    if (engine->written < OP(engine)->rounds) return;
+    tile->held &= ~(1 << engine->number);
     retire(core, tile, engine);
     note(core, link->account, core->cycle + 1, IDLE, -1);
 }

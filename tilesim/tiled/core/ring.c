@@ -74,6 +74,7 @@ static void pass(Core *core, Stop *stop, Packet packet, i64 left, int own, int t
         packet.left = left;
         packet.at = core->cycle + core->chip.ring_hop_cycles;
         next->waiting[(next->head + next->count++) % places] = packet;
+        if (!marked(core->carrying, next->node)) next->wakes_at = packet.at;
         mark(core->carrying, next->node);
     } else
         core->transfers[packet.transfer].afloat--;
@@ -117,6 +118,16 @@ static void pass_part(Core *core, Stop *stop, Stop *upstream, Passing *passing) 
     if (last && passing->packet.tail) hear_tail(core, stop->node);
 }
 
+/* Until its last part a packet that goes on to the next stop lets nothing else happen. */
+static void sleep_until_next(const Core *core, Stop *stop) {
+    Passing *passing = stop->passing;
+    if (stop->passings == 1 && passing->forwarded && !passing->own && (!passing->taken || stop->node <= core->chip.tiles)) {
+        stop->wakes_at = core->cycle + passing->parts;
+        passing->parts = 1;
+    } else if (!stop->passings && !stop->has_outgoing && stop->count)
+        stop->wakes_at = stop->waiting[stop->head].at;
+}
+
 static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
     if (!stop->count && !stop->has_outgoing && !stop->passings) {
         note(core, stop->account, core->cycle, IDLE, -1);
@@ -131,6 +142,7 @@ static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
         if (stop->passing[k].parts) stop->passing[kept++] = stop->passing[k];
     }
     stop->passings = kept;
+    sleep_until_next(core, stop);
     note(core, stop->account, core->cycle, kind, stop->op);
 }
 
