@@ -92,3 +92,9 @@ static void ask_tile(Core *core, Tile *tile) {
     free_ports(core, tile);
     for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
 }
+
+/* An engine can go on in this very cycle. */
+static void rouse(Core *core, Tile *tile, i32 engine) {
+    tile->held &= ~(1 << engine);
+    ask_tile(core, tile);
+}

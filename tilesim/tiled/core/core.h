@@ -23,23 +23,24 @@ typedef uint64_t u64;
 typedef struct { i64 *data, count, capacity; } Log;
 
 /* The cycles of a unit by kind; what was noted last, its cause and whose it is, goes on until something else is. */
-typedef struct { i64 cycles[KINDS], since, active_until, op; i32 cause; Log stays; } Account;
+typedef struct { i64 since, op, cause, active_until, cycles[KINDS]; Log stays; } Account;
 
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
 typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;
 
-/* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. */
+/* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. What is looked at in
+   every cycle stands together. */
 typedef struct {
-    Fifo buffer;
     Account *account;
-    i64 op, unfinished, fill_cycles, gate, wait, rise; /* `op`: a row, -1: none */
-    i64 step, written;                    /* iterations begun, and through */
-    i64 reads, writes_left, queued;       /* copies: words of a row, and rows */
-    i64 extras_left, issues_left, run;    /* tensor control */
-    i64 register_parts, fills, made, fill_step; /* mesh */
-    i64 transfer, seen, parts, row;             /* ring */
-    i32 kind, begun, number, awaited; /* `awaited`: the flag */
-    i32 reads_now, writes_now, makes_now, extra_now, started, open, packet, taken_now;
+    i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
+    i32 reads_now, writes_now, makes_now, register_parts, gate, rise, seen, writes_left;
+    i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */
+    i32 reads, queued;                                          /* copies: words of a row, and rows */
+    i32 fills, made, fill_step;                                 /* mesh */
+    i32 transfer, parts, packet, row, open, taken_now;          /* ring */
+    i32 wait, awaited, unfinished; /* `awaited`: the flag */
+    i64 fill_cycles;
+    Fifo buffer;
 } Engine;
 
 /* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
@@ -61,9 +62,9 @@ typedef struct {
 
 typedef struct { i64 op, shift, rows, destinations, afloat, sender, sent; } Transfer;
 
-typedef struct { i64 at, transfer, row, left; i32 tail; } Packet;
+typedef struct { i64 at; i32 transfer, row, left, tail; } Packet;
 
-typedef struct { Packet packet; i64 parts; i32 own, taken, forwarded; } Passing;
+typedef struct { Packet packet; i32 parts, own, taken, forwarded; } Passing;
 
 /* A stop of the data ring: what has arrived, what goes through, and the link to the next one. */
 typedef struct {

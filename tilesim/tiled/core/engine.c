@@ -392,6 +392,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
     log_event(core, tile, engine, RETIRED, 0);
     engine->op = -1;
     engine->begun = 0;
+    tile->held &= ~(1 << engine->number);
     if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);
     core->stirred = 1;
     wake_bus(core, tile->index);
@@ -400,7 +401,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
 /* Whether an engine can't go on before a flag changes, or something comes in. */
 static int waits(const Core *core, const Tile *tile, const Engine *engine, i32 kind) {
     if (kind == FLAG || engine->number == RING_CONSUMER) return kind == FLAG || kind == FIFO || kind == BUSY;
-    if (engine->number >= MESH_OUT_NORTH) return kind == CREDIT;
+    if (engine->number >= MESH_OUT_NORTH || engine->number == RING_PRODUCER) return kind == CREDIT;
     if (engine->number < MESH_IN_NORTH || kind != FIFO) return 0;
     const Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
     return !link || !(link->count || link->waiting);
@@ -434,7 +435,6 @@ static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     rise(core, tile, engine, engine->written);
     link->heard_at = next_rise(core, engine) * OP(engine)->beats_an_access;
     if (engine->written < OP(engine)->rounds) return;
-    tile->held &= ~(1 << engine->number);
     retire(core, tile, engine);
     note(core, link->account, core->cycle + 1, IDLE, -1);
 }

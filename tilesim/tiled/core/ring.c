@@ -16,7 +16,7 @@ static int is_ready(Core *core, i64 node) {
     Tile *tile = &core->tiles[node - 1];
     Engine *consumer = &tile->engines[RING_CONSUMER];
     if (consumer->op < 0 && !consumer->buffer.count) return 0;
-    ask_tile(core, tile);
+    if (!(tile->held >> RING_CONSUMER & 1)) ask_tile(core, tile);
     return consumer->op >= 0 && consumer->begun && consumer->open;
 }
 
@@ -46,9 +46,8 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
     }
     Tile *tile = &core->tiles[node - 1];
     Engine *consumer = &tile->engines[RING_CONSUMER];
-    ask_tile(core, tile);
+    rouse(core, tile, RING_CONSUMER);
     consumer->taken_now = 1;
-    tile->held &= ~(1 << RING_CONSUMER);
     if (!last) return;
     deliver_row(core, node, consumer->op, consumer->step, packet);
     consumer->row = 1;
@@ -102,6 +101,7 @@ static i32 pass_on(Core *core, Stop *stop) {
 static i32 send_own(Core *core, Stop *stop) {
     if (!stop->credits) return CREDIT;
     Transfer *transfer = &core->transfers[stop->outgoing.transfer];
+    if (stop->node && stop->node <= core->chip.tiles) rouse(core, &core->tiles[stop->node - 1], RING_PRODUCER);
     stop->has_outgoing = 0;
     transfer->afloat++;
     transfer->sent = stop->outgoing.tail;

@@ -10,6 +10,8 @@ from tilesim.tiled.isa.model.fields import Engine, Flag
 NEVER = 1 << 62
 MOST = 1 << 40
 """Below this are the cycles of a run, and all counts."""
+FEW = 1 << 30
+"""Below this is what an engine counts in one instruction."""
 KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work")
 """Kinds of cycles, in the order of an account's numbers."""
 CAUSES = (*KINDS, *Flag)
@@ -68,14 +70,14 @@ class Column(NamedTuple):
 
 FLAG = Number(below=len(Flag))
 ONE_OR_NOT = Number(below=2)
-AT_LEAST_ONE = Number(1)
+AT_LEAST_ONE = Number(1, FEW)
 TENSOR, COPIES = (Engine.TENSOR,), (Engine.NARROW_TO_WIDE, Engine.WIDE_TO_NARROW)
 MESH_IN, MESH_OUT = (tuple(engine for engine in KNOWN if engine.startswith(name)) for name in ("mesh_in", "mesh_out"))
 ALL, OVER_BUS = (*KNOWN, *OPS[1:]), (*KNOWN, "fence", "record", "classify")
 SENDERS = (Engine.RING_PRODUCER, "infeed", "classify")
 RUN = {
     "end": AT_LEAST_ONE,
-    "extra": Number(),
+    "extra": Number(below=FEW),
     "issues": AT_LEAST_ONE,
     "writes": AT_LEAST_ONE,
     "apart": Number(0, NEVER + 1),
@@ -112,7 +114,7 @@ OF_OPS = {
     "beats_an_access": Column(AT_LEAST_ONE, MESH_OUT),
     "reads_wide": Column(ONE_OR_NOT, MESH_OUT),
     "to": Column(Bitmap("tiles", 2), SENDERS),
-    "destinations": Column(Number(), (Engine.RING_PRODUCER, "infeed")),
+    "destinations": Column(Number(below=FEW), (Engine.RING_PRODUCER, "infeed")),
     "source": Column(Number(below=len(SOURCES)), ("infeed",)),
     "transfers": Column(AT_LEAST_ONE, ("infeed",)),
     "turn": Column(Number(), ("infeed",)),
