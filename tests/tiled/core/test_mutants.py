@@ -71,7 +71,7 @@ def test_what_is_listed_as_equivalent_is_there() -> None:
 
 
 def test_one_mutant_is_caught_and_the_core_is_not(expected: Path) -> None:
-    dropped = "engine.c: log_event(core, tile, engine, RETIRED, 0); -> ;"
+    dropped = "engine.c: log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, RETIRED, 0); -> ;"
     [drops_retirements] = (mutant for mutant in mutants(SOURCES) if str(mutant) == dropped)
     assert verdict(drops_retirements, expected).startswith("program ")
     assert verdict(None, expected) == SURVIVED

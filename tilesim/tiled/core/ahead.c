@@ -47,16 +47,11 @@ static i64 taken(const Core *core, const Columns *op, i64 run, i64 first, i64 en
     return cycles;
 }
 
-/* The group with which others hear of a tensor control: if nobody else has anything to do, when it is through. */
-static i64 heard_of(const Core *core, const Tile *tile, const Engine *engine) {
-    return tile->busy_engines == 1 << TENSOR ? OP(engine)->rounds : next_rise(core, engine);
-}
-
-/* Leave a tensor control alone for as long as that can be. */
+/* Leave a tensor control alone for as long as that can be: if nobody else has anything to do, until it is through. */
 static int goes_ahead(Core *core, Tile *tile) {
     const Engine *engine = &tile->engines[TENSOR];
     const Columns *op = OP(engine);
-    i64 heard = heard_of(core, tile, engine);
+    i64 heard = tile->busy_engines == 1 << TENSOR ? op->rounds : heard_at(core, engine);
     i64 issues = taken(core, op, engine->run, engine->step + 1, heard, 2);
     i64 writes = taken(core, op, engine->seen, engine->written + (engine->writes_left > 0), heard, 3);
     if (engine->step < heard) issues += engine->issues_left;
@@ -74,10 +69,8 @@ static void wake_tiles(Core *core) {
     core->next_wake = NEVER;
     EACH(k, core->ahead, core->chip.tiles) {
         i64 at = core->tiles[k].wake_at;
-        if (at <= core->cycle)
-            mark(core->awake, k);
-        else if (at < core->next_wake)
-            core->next_wake = at;
+        if (at <= core->cycle) mark(core->awake, k);
+        core->next_wake = sooner(core->cycle, core->next_wake, at);
     }
 }
 

@@ -8,7 +8,7 @@ static int look_at_fence(Core *core, i64 place) {
     Tile *tile = &core->tiles[place];
     if (tile->busy_engines & fence->idle) return 0;
     tile->resets |= fence->reset;
-    tile->changed = 1;
+    tile->changed |= fence->reset;
     mark(core->poked, place);
     core->fences += fence->increment;
     core->stirred = 1;

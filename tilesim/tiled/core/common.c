@@ -47,6 +47,8 @@ static void mark(u64 *set, i64 k) { set[k / 64] |= (u64)1 << k % 64; }
 static void unmark(u64 *set, i64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
 static int marked(const u64 *set, i64 k) { return set[k / 64] >> k % 64 & 1; }
 
+static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
+
 static i64 first_from(const u64 *set, i64 k, i64 end) {
     for (; k < end; k = (k | 63) + 1) {
         u64 left = set[k / 64] >> k % 64;
@@ -151,17 +153,16 @@ static int met(Core *core, const Tile *tile, Engine *engine, i64 flag, i64 expec
 static void raise_flag(Tile *tile, i64 flag, i64 op) {
     tile->raised_by[flag] = op;
     tile->rises[flag]++;
-    tile->changed = 1;
+    tile->changed |= 1 << flag;
 }
 
 static void commit_flags(Tile *tile) {
-    if (!tile->changed) return;
-    for (int flag = 0; flag < FLAGS; flag++) {
-        if (!tile->rises[flag] && !(tile->resets >> flag & 1)) continue;
+    for (; tile->changed; tile->changed &= tile->changed - 1) {
+        int flag = __builtin_ctzll((u64)tile->changed);
         if (tile->resets >> flag & 1) tile->flags[flag] = 0;
         tile->flags[flag] += tile->rises[flag];
         tile->held &= ~tile->held_by[flag];
         tile->rises[flag] = tile->held_by[flag] = 0;
     }
-    tile->resets = tile->changed = 0;
+    tile->resets = 0;
 }

@@ -24,10 +24,8 @@ static void commit_late(Core *core, Tile *tile, int poked) {
         hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
     commit_flags(tile);
     i32 left = stirring(tile);
-    if (left && !(left == 1 << TENSOR && tile->works && goes_ahead(core, tile)))
-        mark(core->awake, tile->index);
-    else
-        unmark(core->awake, tile->index);
+    int rests = !left || (left == 1 << TENSOR && tile->works && goes_ahead(core, tile));
+    (rests ? unmark : mark)(core->awake, tile->index);
 }
 
 static void note_master(Core *core, const Thread *thread, i32 kind, i64 node) {
@@ -70,8 +68,6 @@ static void step(Core *core) {
     judge_passages(core);
 }
 
-static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
-
 /* The next cycle in which something is sure to come, NEVER: none. */
 static i64 next_event(const Core *core) {
     i64 now = core->cycle, next = sooner(now, core->next_wake, core->program_at[core->request]);
@@ -89,7 +85,7 @@ static i64 next_event(const Core *core) {
     EACH(k, core->active, core->chip.tiles + 1)
         if (core->bus[k].inbox.count) next = sooner(now, next, core->bus[k].inbox.at[core->bus[k].inbox.head]);
     EACH(k, core->awake, core->chip.tiles) for (int side = 0; side < 4; side++) {
-        const Link *link = link_into(core, &core->tiles[k], side);
+        const Link *link = core->tiles[k].engines[MESH_IN_NORTH + side].link;
         if (link && link->count) next = sooner(now, next, link->arrivals[link->head]);
     }
     return next;
@@ -141,26 +137,28 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
 
 static Account *next_account(Core *core) { return &core->accounts[core->chip.accounts++]; }
 
-static void new_thread(Core *core, Thread *thread) {
-    *thread = (Thread){.account = next_account(core), .op = -1};
-    fifo_new(core, &thread->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
-}
-
 static void new_tile(Core *core, i64 index) {
     Tile *tile = &core->tiles[index];
-    i64 columns = core->chip.columns, row = index / columns, column = index % columns;
-    int beside[] = {row > 0, column + 1 < columns, (index + columns) < core->chip.tiles, column > 0};
-    i64 steps[] = {-columns, 1, columns, -1};
     tile->index = index;
     for (i32 k = 0; k < ENGINES; k++) {
-        tile->engines[k] = (Engine){.account = next_account(core), .op = -1, .number = k};
-        fifo_new(core, &tile->engines[k].buffer, core->chip.buffer_depth, core->chip.buffer_depth);
+        Engine *engine = &tile->engines[k];
+        *engine = (Engine){.account = next_account(core), .link = engine->link, .op = -1, .number = k};
+        fifo_new(core, &engine->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
     }
     tile->mac = next_account(core);
+    i64 columns = core->chip.columns, steps[] = {-columns, 1, columns, -1};
+    i64 row = index / columns, column = index % columns;
+    int beside[] = {row > 0, column + 1 < columns, (index + columns) < core->chip.tiles, column > 0};
     for (int side = 0; side < 4; side++) {
-        tile->links[side].account = next_account(core);
-        tile->links[side].to = beside[side] ? (i32)(index + steps[side]) : -1;
-        tile->links[side].arrivals = zeros(core, core->chip.mesh_room_beats, sizeof(i64));
+        Link *link = &tile->links[side];
+        link->account = next_account(core);
+        if (!beside[side]) continue;
+        link->from = index;
+        link->to = index + steps[side];
+        link->arrivals = zeros(core, core->chip.mesh_room_beats, sizeof(i64));
+        link->sender = &tile->engines[MESH_OUT_NORTH + side];
+        link->receiver = &core->tiles[link->to].engines[MESH_IN_NORTH + (side ^ 2)];
+        link->sender->link = link->receiver->link = link;
     }
 }
 
@@ -169,12 +167,6 @@ static void new_stop(Core *core, i64 node) {
     i64 credits = core->chip.ring_hop_cycles + 1;
     *stop = (Stop){.account = next_account(core), .node = (i32)node, .open = -1, .credits = credits};
     stop->waiting = zeros(core, credits, sizeof(Packet));
-}
-
-static void new_bus_stop(Core *core, i64 place) {
-    BusStop *stop = &core->bus[place];
-    *stop = (BusStop){.account = next_account(core), .op = -1, .fence = -1};
-    fifo_new(core, &stop->inbox, core->chip.bus_hop_cycles + 1, core->chip.bus_hop_cycles + 1);
 }
 
 /* A chip at rest, which `traces` whatever its units do, or not; the tables must outlive it. */
@@ -189,10 +181,16 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
     core->bus = zeros(core, chip->tiles + 1, sizeof(BusStop));
     for (i64 k = 0; k < chip->tiles; k++) new_tile(core, k);
     for (i64 k = 0; k < chip->tiles + 3; k++) new_stop(core, k);
-    for (i64 k = 0; k <= chip->tiles; k++) new_bus_stop(core, k);
+    for (i64 k = 0; k <= chip->tiles; k++) {
+        core->bus[k] = (BusStop){.account = next_account(core), .op = -1, .fence = -1};
+        fifo_new(core, &core->bus[k].inbox, chip->bus_hop_cycles + 1, chip->bus_hop_cycles + 1);
+    }
     Thread *threads[] = {&core->host_infeed, &core->host_outfeed, &core->infeed,
                          &core->outfeed,     &core->classifier,   &core->controller};
-    for (int k = 0; k < 6; k++) new_thread(core, threads[k]);
+    for (int k = 0; k < 6; k++) {
+        *threads[k] = (Thread){.account = next_account(core), .op = -1};
+        fifo_new(core, &threads[k]->buffer, chip->buffer_depth, chip->buffer_depth);
+    }
     fifo_new(core, &core->host_queue, chip->host_queue_rows, chip->host_rows);
     fifo_new(core, &core->forwarded, FORWARDED_ROWS, FORWARDED_ROWS);
     core->arrivals = zeros(core, chip->outputs, sizeof(i64));

@@ -30,23 +30,28 @@ typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i
 
 /* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. What is looked at in
    every cycle stands together. */
-typedef struct {
+typedef struct Engine {
     Account *account;
+    struct Link *link; /* mesh */
     i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
     i32 reads_now, writes_now, makes_now, register_parts, gate, rise, seen, writes_left;
     i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */
     i32 reads, queued;                                          /* copies: words of a row, and rows */
     i32 fills, made, fill_step;                                 /* mesh */
     i32 transfer, parts, packet, row, open, taken_now;          /* ring */
-    i32 wait, awaited, unfinished; /* `awaited`: the flag */
-    i64 fill_cycles;
+    i32 awaited, unfinished; /* `awaited`: the flag */
+    i64 fill_cycles, rises_at; /* `rises_at`: the iteration with which its flag does */
     Fifo buffer;
 } Engine;
 
 /* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
    number of the sender's latest instruction, `waiting` those that no receiver has met; when `heard_at` beats are
    written, the sender's flag rises, or it is through. */
-typedef struct { Account *account; i64 *arrivals, head, count, sent, written, heard_at, transfer, waiting; i32 to; } Link;
+typedef struct Link {
+    Account *account;
+    Engine *sender, *receiver;
+    i64 *arrivals, head, count, sent, written, heard_at, transfer, waiting, from, to;
+} Link;
 
 typedef struct {
     Engine engines[ENGINES];
@@ -81,7 +86,8 @@ typedef struct { Stop *stop; i64 transfer; i32 tail; } Passage;
 /* A stop of the instruction bus. */
 typedef struct { Account *account; Fifo inbox; i64 op, busy_left, fence, active_until; i32 state; } BusStop;
 
-enum { RESTS, ADMITS, FORWARDS, CARRIES };
+/* What a unit around the tiles, or a stop of their bus, is at. */
+enum { RESTS, ADMITS, FORWARDS, CARRIES, TURNS, READS, SENDS, ENTERS, REPLIES };
 
 /* A unit around the tiles. */
 typedef struct {

@@ -2,18 +2,6 @@
 
 #define OP(engine) (&core->ops[(engine)->op])
 
-/* Whether the flags that hold iteration `step` have counted enough; each is looked at until it has, in order. */
-static int passes_gates(Core *core, const Tile *tile, Engine *engine, i64 step) {
-    const Columns *op = OP(engine);
-    while (engine->gate < op->gate_count) {
-        const i64 *gate = core->pool + op->gates + 3 * engine->gate;
-        if (gate[0] != step) break;
-        if (!met(core, tile, engine, gate[1], gate[2])) return 0;
-        engine->gate++;
-    }
-    return 1;
-}
-
 /* What a tensor control has waited for before it began. */
 static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause, i64 until) {
     if (engine->number != TENSOR || until == tile->tensor_end) return;
@@ -21,37 +9,39 @@ static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause
     tile->tensor_end = until;
 }
 
-static int passes_waits(Core *core, Tile *tile, Engine *engine) {
+/* Whether the flags that hold iteration `step`, or the begin, have counted enough; each is looked at until it has, in
+   order. */
+static int passes_gates(Core *core, Tile *tile, Engine *engine, i64 step) {
     const Columns *op = OP(engine);
-    while (engine->wait < op->wait_count) {
-        const i64 *wait = core->pool + op->waits + 2 * engine->wait;
-        if (!met(core, tile, engine, wait[0], wait[1])) return 0;
-        engine->wait++;
-        wait_is_over(core, tile, engine, CAUSE_FLAG + wait[0], core->cycle);
+    while (engine->gate < op->gate_count) {
+        const i64 *gate = core->pool + op->gates + 3 * engine->gate;
+        if (gate[0] != step) break;
+        if (!met(core, tile, engine, gate[1], gate[2])) return 0;
+        engine->gate++;
+        if (step < 0) wait_is_over(core, tile, engine, CAUSE_FLAG + gate[1], core->cycle);
     }
     return 1;
 }
 
-static void log_event(Core *core, const Tile *tile, const Engine *engine, i64 what, i64 done) {
-    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, what, done);
-}
-
-/* With which iteration, of those that are not `written`, the flag rises next, or the instruction is through. */
 static i64 next_rise(const Core *core, const Engine *engine) {
     const Columns *op = OP(engine);
-    i64 next = engine->rise < op->rise_count ? core->pool[op->rises + engine->rise] : op->rounds;
-    if (op->rise_period) next = (engine->written / op->rise_period + 1) * op->rise_period;
-    return next < op->rounds ? next : op->rounds;
+    if (op->rise_period) return engine->rises_at + op->rise_period;
+    return engine->rise < op->rise_count ? core->pool[op->rises + engine->rise] : NEVER;
+}
+
+/* With which iteration others hear of an engine: its flag rises, or it is through. */
+static i64 heard_at(const Core *core, const Engine *engine) {
+    return engine->rises_at < OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds;
 }
 
 /* `done` iterations are through: the flag rises if that completes the loop. */
 static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
-    const Columns *op = OP(engine);
-    int listed = engine->rise < op->rise_count && core->pool[op->rises + engine->rise] == done;
-    if (!listed && (!op->rise_period || done % op->rise_period)) return;
-    engine->rise += listed;
-    raise_flag(tile, op->flag, engine->op);
-    if (done < op->rounds) log_event(core, tile, engine, ROSE, done);
+    if (done != engine->rises_at) return;
+    engine->rise++;
+    engine->rises_at = next_rise(core, engine);
+    raise_flag(tile, OP(engine)->flag, engine->op);
+    if (done == OP(engine)->rounds) return;
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, ROSE, done);
 }
 
 static void next_group(Core *core, Engine *engine) {
@@ -70,32 +60,26 @@ static i64 writes_of(const Core *core, Engine *engine) {
     return run[RUN_COLUMNS * engine->seen + 3];
 }
 
-static Link *link_into(const Core *core, const Tile *tile, int side) {
-    i32 from = tile->links[side].to;
-    return from < 0 ? NULL : &core->tiles[from].links[side ^ 2];
-}
-
-/* Something comes in for an engine of a tile. */
-static void stir(Core *core, i64 tile, i32 engine) {
-    mark(core->awake, tile);
-    core->tiles[tile].held &= ~(1 << engine);
+/* Something comes in over a link. */
+static void stir(Core *core, const Link *link) {
+    mark(core->awake, link->to);
+    core->tiles[link->to].held &= ~(1 << link->receiver->number);
 }
 
 static void begin(Core *core, Tile *tile, Engine *engine) {
-    engine->step = engine->written = engine->reads = engine->writes_left = engine->queued = 0;
-    engine->register_parts = engine->fills = engine->made = engine->fill_step = 0;
-    engine->gate = engine->rise = engine->run = engine->seen = engine->packet = 0;
-    engine->transfer = -1;
-    engine->begun = 1;
+    Link *link = engine->link;
+    *engine = (Engine){engine->account, link, engine->op, 1, engine->number, .transfer = -1, .gate = engine->gate,
+                       .unfinished = engine->unfinished, .buffer = engine->buffer};
+    engine->rises_at = next_rise(core, engine);
     core->stirred = 1;
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, BEGAN, 0);
     if (engine->number == TENSOR) next_group(core, engine);
     if (engine->number >= MESH_OUT_NORTH) {
-        Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
         link->transfer++;
         link->waiting++;
         link->sent = link->written = 0;
-        link->heard_at = next_rise(core, engine) * OP(engine)->beats_an_access;
-        stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
+        link->heard_at = heard_at(core, engine) * OP(engine)->beats_an_access;
+        stir(core, link);
     }
     if (engine->number == RING_PRODUCER)
         engine->transfer = new_transfer(core, engine->op, 0, OP(engine)->rounds, OP(engine)->destinations, tile->index);
@@ -109,11 +93,8 @@ static void prepare(Core *core, Tile *tile, Engine *engine) {
         if (!engine->fill_cycles) wait_is_over(core, tile, engine, TRAVERSAL, core->cycle + 1);
         return;
     }
-    if (passes_waits(core, tile, engine)) {
-        begin(core, tile, engine);
-        log_event(core, tile, engine, BEGAN, 0);
-    } else
-        engine->kind = FLAG;
+    engine->kind = FLAG;
+    if (passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
 }
 
 static void proceed(Core *core, Tile *tile, Engine *engine) {
@@ -133,8 +114,7 @@ static void request(Core *core, Tile *tile, Engine *engine) {
         engine->op = fifo_take(core, &engine->buffer);
         wake_bus(core, tile->index);
         engine->fill_cycles = core->chip.fill_cycles;
-        engine->wait = 0;
-        engine->begun = 0;
+        engine->gate = engine->begun = 0;
         wait_is_over(core, tile, engine, IDLE, core->cycle);
     }
     if (!engine->begun) prepare(core, tile, engine);
@@ -272,16 +252,15 @@ static i32 advance_producer(Core *core, Tile *tile, Engine *engine) {
     return BUSY;
 }
 
-static i32 mesh_out_holds(Core *core, Tile *tile, Engine *engine, const Link *link) {
+static i32 mesh_out_holds(Core *core, Tile *tile, Engine *engine) {
     if (!engine->register_parts && engine->step == OP(engine)->rounds) return CREDIT;
     if (!engine->register_parts && !passes_gates(core, tile, engine, engine->step)) return FLAG;
-    return link->sent - link->written < core->chip.mesh_room_beats ? 0 : CREDIT;
+    return engine->link->sent - engine->link->written < core->chip.mesh_room_beats ? 0 : CREDIT;
 }
 
 static void arbitrate_mesh_out(Core *core, Tile *tile, Engine *engine) {
     const Columns *op = OP(engine);
-    Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
-    engine->kind = mesh_out_holds(core, tile, engine, link);
+    engine->kind = mesh_out_holds(core, tile, engine);
     i32 *port = op->reads_wide ? &tile->wide_left : &tile->read_left;
     engine->reads_now = !engine->kind && (engine->register_parts || take(port));
     if (engine->reads_now && !engine->register_parts) {
@@ -298,14 +277,15 @@ static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
             core->cycle + core->chip.mesh_hop_cycles;
         link->sent++;
         engine->register_parts--;
-        stir(core, link->to, MESH_IN_NORTH + ((engine->number - MESH_OUT_NORTH) ^ 2));
+        stir(core, link);
     }
     i32 kind = engine->reads_now ? BUSY : engine->kind;
     note(core, link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE, engine->op);
     return kind;
 }
 
-static i32 mesh_in_holds(Core *core, Tile *tile, Engine *engine, const Link *link) {
+static i32 mesh_in_holds(Core *core, Tile *tile, Engine *engine) {
+    const Link *link = engine->link;
     if (OP(engine)->fill) {
         if (engine->fills) return 0;
         return passes_gates(core, tile, engine, engine->fill_step) ? FIFO : FLAG;
@@ -322,12 +302,12 @@ static int may_make(Core *core, Tile *tile, Engine *engine) {
 }
 
 static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
-    Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
+    Link *link = engine->link;
     if (engine->transfer < 0 && link && !OP(engine)->fill && link->waiting) {
         link->waiting--;
         engine->transfer = link->transfer;
     }
-    i32 held = mesh_in_holds(core, tile, engine, link);
+    i32 held = mesh_in_holds(core, tile, engine);
     engine->makes_now = may_make(core, tile, engine);
     int completes = engine->register_parts == OP(engine)->parts_an_access - 1;
     i32 *port = core->chip.mesh_to_wide ? &tile->wide_left : &tile->write_left;
@@ -335,24 +315,18 @@ static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
     engine->kind = held ? held : PORT;
 }
 
-static Engine *sender_of(const Core *core, const Tile *tile, const Engine *receiver) {
-    i32 side = receiver->number - MESH_IN_NORTH;
-    return &core->tiles[tile->links[side].to].engines[MESH_OUT_NORTH + (side ^ 2)];
-}
-
 static int lacks_room(const Core *core, const Engine *sender) {
     return sender->kind == CREDIT && (sender->register_parts || sender->step < OP(sender)->rounds);
 }
 
 static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
-    Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
+    Link *link = engine->link;
     if (engine->writes_now && OP(engine)->fill)
         engine->fills--;
     else if (engine->writes_now) {
         link->head = (link->head + 1) % core->chip.mesh_room_beats;
         link->count--;
-        if (++link->written == link->heard_at || lacks_room(core, sender_of(core, tile, engine)))
-            mark(core->poked, tile->links[engine->number - MESH_IN_NORTH].to);
+        if (++link->written == link->heard_at || lacks_room(core, link->sender)) mark(core->poked, link->from);
     }
     if (engine->writes_now && ++engine->register_parts == OP(engine)->parts_an_access) {
         engine->register_parts = 0;
@@ -389,7 +363,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
         tile->works = 0;
         spend(tile, NULL, core->cycle + 1);
     }
-    log_event(core, tile, engine, RETIRED, 0);
+    log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, RETIRED, 0);
     engine->op = -1;
     engine->begun = 0;
     tile->held &= ~(1 << engine->number);
@@ -399,11 +373,11 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
 }
 
 /* Whether an engine can't go on before a flag changes, or something comes in. */
-static int waits(const Core *core, const Tile *tile, const Engine *engine, i32 kind) {
+static int waits(const Engine *engine, i32 kind) {
     if (kind == FLAG || engine->number == RING_CONSUMER) return kind == FLAG || kind == FIFO || kind == BUSY;
     if (engine->number >= MESH_OUT_NORTH || engine->number == RING_PRODUCER) return kind == CREDIT;
     if (engine->number < MESH_IN_NORTH || kind != FIFO) return 0;
-    const Link *link = link_into(core, tile, engine->number - MESH_IN_NORTH);
+    const Link *link = engine->link;
     return !link || !(link->count || link->waiting);
 }
 
@@ -420,7 +394,7 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
         if (engine->number == RING_CONSUMER && !engine->row) asks = 0;
         note(core, engine->account, core->cycle, cause_of(engine, kind), engine->op);
     }
-    if (!asks && waits(core, tile, engine, kind)) tile->held |= 1 << engine->number;
+    if (!asks && waits(engine, kind)) tile->held |= 1 << engine->number;
     if (!asks && kind == FLAG) tile->held_by[engine->awaited] |= 1 << engine->number;
     if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
 }
@@ -428,12 +402,12 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
 /* A neighbour has written what the tile hears of. */
 static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0 || !engine->begun) return;
-    Link *link = &tile->links[engine->number - MESH_OUT_NORTH];
+    Link *link = engine->link;
     if (lacks_room(core, engine)) tile->held &= ~(1 << engine->number);
     if (link->written != link->heard_at) return;
     engine->written = link->written / OP(engine)->beats_an_access;
     rise(core, tile, engine, engine->written);
-    link->heard_at = next_rise(core, engine) * OP(engine)->beats_an_access;
+    link->heard_at = heard_at(core, engine) * OP(engine)->beats_an_access;
     if (engine->written < OP(engine)->rounds) return;
     retire(core, tile, engine);
     note(core, link->account, core->cycle + 1, IDLE, -1);

@@ -32,9 +32,6 @@ static i32 live_host_infeed(Core *core) {
     }
 }
 
-/* What thread->state says of an infeed, or the classifier, beyond RESTS. */
-enum { TURNS = FORWARDS, READS = CARRIES, SENDS = 4, ENTERS, REPLIES };
-
 /* What a row on its way to the ring waits for; 0: it is there. */
 static i32 sends(Core *core, Thread *thread, i64 node) {
     if (thread->state == SENDS) {

@@ -1,10 +1,5 @@
 /* The data ring: packets of one wide row pass from stop to stop. */
 
-static int is_for(const Core *core, const Packet *packet, i64 node) {
-    const Transfer *transfer = &core->transfers[packet->transfer];
-    return has_bit(core, core->ops[transfer->op].to, node - 1 - transfer->shift);
-}
-
 static Thread *thread_at(Core *core, i64 node) {
     return node == core->chip.tiles + 1 ? &core->classifier : &core->outfeed;
 }
@@ -88,7 +83,8 @@ static i32 pass_on(Core *core, Stop *stop) {
     }
     if (foreign || !stop->count || stop->waiting[stop->head].at > core->cycle) return link;
     Packet packet = stop->waiting[stop->head];
-    int taken = is_for(core, &packet, stop->node);
+    const Transfer *transfer = &core->transfers[packet.transfer];
+    int taken = has_bit(core, core->ops[transfer->op].to, stop->node - 1 - transfer->shift);
     i64 left = packet.left - taken;
     if (taken && !is_ready(core, stop->node)) return link;
     if (left && (link == BUSY || !stop->credits)) return link == BUSY ? link : CREDIT;
@@ -118,16 +114,6 @@ static void pass_part(Core *core, Stop *stop, Stop *upstream, Passing *passing) 
     if (last && passing->packet.tail) hear_tail(core, stop->node);
 }
 
-/* Until its last part a packet that goes on to the next stop lets nothing else happen. */
-static void sleep_until_next(const Core *core, Stop *stop) {
-    Passing *passing = stop->passing;
-    if (stop->passings == 1 && passing->forwarded && !passing->own && (!passing->taken || stop->node <= core->chip.tiles)) {
-        stop->wakes_at = core->cycle + passing->parts;
-        passing->parts = 1;
-    } else if (!stop->passings && !stop->has_outgoing && stop->count)
-        stop->wakes_at = stop->waiting[stop->head].at;
-}
-
 static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
     if (!stop->count && !stop->has_outgoing && !stop->passings) {
         note(core, stop->account, core->cycle, IDLE, -1);
@@ -141,9 +127,12 @@ static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
         pass_part(core, stop, upstream, &stop->passing[k]);
         if (stop->passing[k].parts) stop->passing[kept++] = stop->passing[k];
     }
-    stop->passings = kept;
-    sleep_until_next(core, stop);
     note(core, stop->account, core->cycle, kind, stop->op);
+    stop->passings = kept;
+    if (kind == IDLE && !kept && !stop->has_outgoing && stop->count) stop->wakes_at = stop->waiting[stop->head].at;
+    if (kept != 1 || !stop->passing->forwarded || stop->passing->own || stop->node > core->chip.tiles) return;
+    stop->wakes_at = core->cycle + stop->passing->parts; /* until its last part a packet lets nothing else happen */
+    stop->passing->parts = 1;
 }
 
 /* Transfers meet if at some stop a packet of one lies between the first and the last of another. */

@@ -70,21 +70,23 @@ class Column(NamedTuple):
 
 FLAG = Number(below=len(Flag))
 ONE_OR_NOT = Number(below=2)
-AT_LEAST_ONE = Number(1, FEW)
+AT_LEAST_ONE = Number(1)
+SOME = Number(1, FEW)
 TENSOR, COPIES = (Engine.TENSOR,), (Engine.NARROW_TO_WIDE, Engine.WIDE_TO_NARROW)
 MESH_IN, MESH_OUT = (tuple(engine for engine in KNOWN if engine.startswith(name)) for name in ("mesh_in", "mesh_out"))
 ALL, OVER_BUS = (*KNOWN, *OPS[1:]), (*KNOWN, "fence", "record", "classify")
 SENDERS = (Engine.RING_PRODUCER, "infeed", "classify")
 RUN = {
-    "end": AT_LEAST_ONE,
+    "end": SOME,
     "extra": Number(below=FEW),
-    "issues": AT_LEAST_ONE,
-    "writes": AT_LEAST_ONE,
+    "issues": SOME,
+    "writes": SOME,
     "apart": Number(0, NEVER + 1),
 }
 """Result groups that are alike: up to which, extra reads, issues and writes of each, how far back a hazard lies."""
-WAIT = {"flag": FLAG, "expected": Number(-MOST)}
-GATE = {"iteration": Number(0, "rounds"), **WAIT}
+BEFORE_IT_BEGINS = -1
+GATE = {"iteration": Number(BEFORE_IT_BEGINS, "rounds"), "flag": FLAG, "expected": Number(-MOST)}
+"""What holds an instruction until a flag has counted enough: an iteration, or all of it."""
 
 OF_OPS = {
     "kind": Column(Number(below=len(OPS)), ALL),
@@ -93,35 +95,33 @@ OF_OPS = {
     "header": Column(Bitmap("tiles", 1), OVER_BUS),
     "last_stop": Column(Number(-1), OVER_BUS),
     "layer": Column(Number(below="layers"), ALL),
-    "waits": Column(Rows("wait_count", WAIT), KNOWN),
-    "wait_count": Column(Number(), KNOWN),
     "gates": Column(Rows("gate_count", GATE, step=0), KNOWN),
     "gate_count": Column(Number(), KNOWN),
     "rises": Column(Rows("rise_count", {"iteration": Number(1, "rounds", 1)}, step=1), KNOWN),
     "rise_count": Column(Number(), KNOWN),
     "rise_period": Column(Number(), KNOWN),
     "flag": Column(FLAG, KNOWN),
-    "rounds": Column(AT_LEAST_ONE, (*KNOWN, "classify", "infeed", "outfeed")),
+    "rounds": Column(SOME, (*KNOWN, "classify", "infeed", "outfeed")),
     "runs": Column(Rows("run_count", RUN, step=1, last="rounds"), TENSOR),
-    "run_count": Column(AT_LEAST_ONE, TENSOR),
+    "run_count": Column(SOME, TENSOR),
     "has_weights": Column(ONE_OR_NOT, TENSOR),
     "writes_wide": Column(ONE_OR_NOT, TENSOR),
-    "reads_a_row": Column(AT_LEAST_ONE, COPIES),
-    "writes_a_row": Column(AT_LEAST_ONE, COPIES),
+    "reads_a_row": Column(SOME, COPIES),
+    "writes_a_row": Column(SOME, COPIES),
     "fill": Column(ONE_OR_NOT, MESH_IN),
-    "words_an_access": Column(AT_LEAST_ONE, MESH_IN),
-    "parts_an_access": Column(AT_LEAST_ONE, MESH_IN),
-    "beats_an_access": Column(AT_LEAST_ONE, MESH_OUT),
+    "words_an_access": Column(SOME, MESH_IN),
+    "parts_an_access": Column(SOME, MESH_IN),
+    "beats_an_access": Column(SOME, MESH_OUT),
     "reads_wide": Column(ONE_OR_NOT, MESH_OUT),
     "to": Column(Bitmap("tiles", 2), SENDERS),
     "destinations": Column(Number(below=FEW), (Engine.RING_PRODUCER, "infeed")),
     "source": Column(Number(below=len(SOURCES)), ("infeed",)),
-    "transfers": Column(AT_LEAST_ONE, ("infeed",)),
+    "transfers": Column(SOME, ("infeed",)),
     "turn": Column(Number(), ("infeed",)),
     "output": Column(Number(below="outputs"), ("outfeed",)),
     "owes": Column(Rows("rounds", {"owes": Number(below=NEVER)}), ("outfeed",)),
     "classify_cycles": Column(Number(), ("classify",)),
-    "reply_rows": Column(AT_LEAST_ONE, ("classify",)),
+    "reply_rows": Column(SOME, ("classify",)),
     "idle": Column(Number(below=1 << len(Engine)), ("fence", "scalar_fence")),
     "reset": Column(Number(below=1 << len(Flag)), ("fence",)),
     "increment": Column(Number(), ("fence",)),
@@ -138,7 +138,7 @@ OF_CHIP = {
     "buffer_depth": AT_LEAST_ONE,
     "bus_hop_cycles": Number(),
     "ring_hop_cycles": Number(),
-    "ring_parts": AT_LEAST_ONE,
+    "ring_parts": SOME,
     "mesh_hop_cycles": Number(),
     "mesh_room_beats": AT_LEAST_ONE,
     "mesh_to_wide": ONE_OR_NOT,
@@ -180,6 +180,7 @@ def header_text() -> str:
         *_constants("read_", READOUTS),
         *_constants("", EVENTS),
         *(f"#define {unit.upper()}_UNIT {len(Engine) + k}" for k, unit in enumerate(UNITS)),
+        f"#define BEFORE_IT_BEGINS ({BEFORE_IT_BEGINS})",
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",
         f"#define RUN_COLUMNS {len(RUN)}",

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
-from tilesim.tiled.flat.columns import OPS, SOURCES
+from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag
@@ -204,15 +204,13 @@ class RowMaker:
         return {**self._flags(op, gates(nest, op.wait), completions(nest, op.produce)), "rounds": iterations(nest)}
 
     def _flags(self, op: Any, held: Iterable[Any], produce: Iterable[int]) -> Row:
-        waits = [(FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
-        at = [(gate.group, FLAGS[gate.flag], gate.expected) for gate in held]
+        waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
+        at = [*waits, *((gate.group, FLAGS[gate.flag], gate.expected) for gate in held)]
         rises = [*produce]
         period = rises[0] if rises and all(b - a == rises[0] for a, b in pairwise(rises)) else 0
         return {
             "engine": ENGINES[op.engine],
             "flag": FLAGS[raised_flag(op)],
-            "waits": self._list(number for wait in waits for number in wait),
-            "wait_count": len(waits),
             "gates": self._list(number for gate in at for number in gate),
             "gate_count": len(at),
             "rises": 0 if period else self._list(rises),

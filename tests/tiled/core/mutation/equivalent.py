@@ -2,7 +2,7 @@
 # ruff: noqa: E501  # lines of the core, twice each
 
 EQUIVALENT = {
-    "ahead.c: return heard < rounds ? heard : rounds; -> return heard <= rounds ? heard : rounds;":
+    "engine.c: return engine->rises_at < OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds; -> return engine->rises_at <= OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds;":
         "the less of two is the same where they are equal",
     "engine.c: if (on == tile->spending) return; -> ;":
         "cycles are added in two parts instead of one",
