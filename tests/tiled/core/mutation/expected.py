@@ -28,9 +28,9 @@ from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.run.simulate import simulate
 from tilesim.tiled.units.chip import Chip
 
-NUMBERS = (*range(200), 233, 239, 967, 1285, 1926, 2040)
-"""Of random programs; of the last six two have what comes over the mesh held by flags, one transfers that meet, three
-unlike result groups.
+NUMBERS = (*range(200), 233, 239, 322, 967, 1285, 1926, 2040)
+"""Of random programs; of the last seven two have what comes over the mesh held by flags, one a tile that sends while it
+takes the parts of a row, one transfers that meet, three unlike result groups.
 """
 COMPILED: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("pocket", "pocket-2x1", {}),
