@@ -61,6 +61,20 @@ def test_a_window_shows_what_a_stream_addresses() -> None:
     assert (memory[:, 50:52] == 99).all()
 
 
+@pytest.mark.parametrize("dtype", [None, np.dtype(np.float32)])
+def test_what_several_blocks_have_is_read_as_one(dtype: np.dtype[np.generic] | None) -> None:
+    memory = np.random.default_rng(0).integers(0, 256, (3, 200)).astype(np.uint8)
+    window = StridedView(50, (3, 4), (-20, 6), np.dtype(np.uint8))
+    expected = window.view(memory)
+    for order, cut in (([0, 1, 2], 3), ([0, 1, 2], 1), ([2, 0, 1], 1)):
+        whole = memory[order]
+        blocks = [block for block in (whole[:cut], whole[cut:]) if len(block)]
+        found = window.read(blocks, dtype)
+        assert found.dtype == (dtype or np.uint8)
+        assert np.array_equal(found, expected[order])
+        assert [view.shape for _, view in window.views(blocks)] == [(len(block), 3, 4) for block in blocks]
+
+
 def grid(alternate_loop_bound: int = 3) -> GroupGrid:
     """Rows y and x; columns zb, of 8 lanes."""
     loops = nest(y=2, zb=alternate_loop_bound, x=4).loops

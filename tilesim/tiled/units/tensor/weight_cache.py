@@ -83,6 +83,11 @@ class CacheEntry:
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
 
+    def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
+        """Whether all samples of ``wide`` have these bytes."""
+        spans = (wide[:, low:end].view(np.uint64) for low, end in self.ranges)
+        return all((span == block).all() for span, block in zip(spans, blocks, strict=True))
+
     def matches(self, blocks: list[NDArray[np.uint64]]) -> bool:
         return bool(self.blocks) and all((a == b).all() for a, b in zip(self.blocks, blocks, strict=True))
 
@@ -99,16 +104,20 @@ class WeightCache:
         """The place for columns made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
         return self._entries.setdefault((key, ranges), CacheEntry(ranges))
 
-    def lookup(self, entry: CacheEntry, wide: Bytes, make: Callable[[Bytes], LaneWeights]) -> LaneWeights | None:
-        """What ``make`` makes of one sample's bytes, (1, bytes), of ``wide``; None if the samples' bytes differ."""
-        blocks = [wide[0, low:end].view(np.uint64) for low, end in entry.ranges]
-        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in entry.ranges):
+    def lookup(
+        self, entry: CacheEntry, wide: Sequence[Bytes], make: Callable[[Bytes], LaneWeights]
+    ) -> LaneWeights | None:
+        """What ``make`` makes of one sample's bytes, (1, bytes), of the blocks ``wide``; None if the samples' bytes
+        differ.
+        """
+        blocks = [wide[0][0, low:end].view(np.uint64) for low, end in entry.ranges]
+        if not all(entry.alike(block, blocks) for block in wide if len(wide) > 1 or len(block) > 1):
             return None
         if entry.weights is not None and entry.matches(blocks):
             self._used.move_to_end(entry)
             return entry.weights
         self._drop(entry)
-        weights = entry.weights = make(wide[:1])
+        weights = entry.weights = make(wide[0][:1])
         entry.blocks = [block.copy() for block in blocks]
         self._used[entry] = None
         self._size_bytes += weights.size_bytes

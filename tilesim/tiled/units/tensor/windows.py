@@ -91,6 +91,22 @@ class StridedView:
             base += memory.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
         return np.ndarray((len(memory), *self.shape), self.dtype, whole, base, strides)
 
+    def views(self, blocks: Sequence[NDArray[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The same of each of several blocks of samples, with these among all."""
+        first = 0
+        for block in blocks:
+            yield slice(first, first + len(block)), self.view(block)
+            first += len(block)
+
+    def read(self, blocks: Sequence[NDArray[Any]], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
+        """What all of them have there, (samples, *shape), as numbers of a type; in place where nothing has to move."""
+        if len(blocks) == 1 and dtype in (None, self.dtype):
+            return self.view(blocks[0])
+        found = np.empty((sum(map(len, blocks)), *self.shape), dtype or self.dtype)
+        for samples, view in self.views(blocks):
+            found[samples] = view
+        return found
+
 
 @dataclass(frozen=True)
 class Moved:
