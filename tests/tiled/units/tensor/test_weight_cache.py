@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilesim.tiled.units.tensor import weight_cache
-from tilesim.tiled.units.tensor.weight_cache import LaneWeights, WeightCache, joined, products_at_once
+from tilesim.tiled.units.tensor.weight_cache import LaneWeights, WeightCache, added_up, joined, products_at_once
 
 
 def made(value: float) -> LaneWeights:
@@ -63,3 +63,11 @@ def test_as_many_products_at_once_as_float32_holds() -> None:
     at_once, bound = products_at_once(weights, 128)
     assert bound == 25_600_000
     assert at_once * 128 * 100 <= 1 << 24 < (at_once + 1) * 128 * 100
+
+
+@pytest.mark.parametrize("rows", [3, 1 << 16, (1 << 16) + 1])
+def test_columns_are_added_up_exactly(rows: int) -> None:
+    weights = np.full((rows, 2), 255, np.float32)
+    weights[1:, 1] = -255
+    assert added_up(weights).tolist() == [255 * rows, 255 * (2 - rows)]
+    assert added_up(np.full((2, 1), -(1 << 15), np.float64)).tolist() == [-(1 << 16)]

@@ -33,6 +33,7 @@ from tilesim.tiled.units.tensor.weight_cache import (
     CacheEntry,
     LaneWeights,
     WeightCache,
+    added_up,
     joined,
     products_at_once,
 )
@@ -46,6 +47,7 @@ from tilesim.tiled.units.tensor.windows import (
     contiguous,
     exist,
     extent,
+    parted,
 )
 
 Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
@@ -57,6 +59,8 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 BYTE = np.dtype(np.uint8)
 SHORT_RUN = 512
 """LaneWeights of a depthwise operation below which it pays to multiply several pixels in one run."""
+BLOCK_ELEMENTS = 1 << 18
+"""Inputs that are multiplied at once, where samples are many: as floats they stay in the processor's cache."""
 SPARSE = 8
 """Bytes from the first to the last input of a depthwise operation for each of its products, at most."""
 
@@ -134,13 +138,13 @@ class StridedProduct:
         if columns.bound > FLOAT64_EXACT:
             return False
         multiply = self._convolve if self.op.operation is Operation.CONVOLUTION else self._multiply_bytes
-        sums = multiply(place, columns, memories.narrow.blocks)
         in_bytes = place.sums_in is place.sums_out is None and not self.wide and self.op.output_type.bytes == 1
         scale = columns.scaler(self.op, place.columns) if in_bytes else None
-        if scale is not None:
-            self._write(place, scale(sums), memories.narrow.blocks)
-        else:
-            self._finish(place, columns, sums, memories)
+        if scale is None:
+            self._finish(place, columns, multiply(place, columns, memories.narrow.blocks), memories)
+            return True
+        for narrow in parted(memories.narrow.blocks, BLOCK_ELEMENTS // prod(place.input.shape)):
+            self._write(place, scale(multiply(place, columns, narrow)), narrow)
         return True
 
     def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Sequence[Bytes]) -> Floats:
@@ -207,12 +211,13 @@ class StridedProduct:
         blocks, steps = len(bounds), len(self.step_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
         products = prod(self.step_bounds) * self.inputs
-        weights = view.transpose(order).astype(self.floats).reshape(products, -1)[:, : self.columns]
+        weights = np.ascontiguousarray(view.transpose(order)).astype(self.floats).reshape(products, -1)
+        weights = weights[:, : self.columns]
         if op.weight_zero_point:
             weights = weights - self.floats.type(op.weight_zero_point)
         exact = FLOAT64_EXACT if self.wide else FLOAT32_EXACT
         at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]), exact)
-        correction = -op.input_zero_point * np.add.reduce(weights, axis=0, dtype=np.float64).astype(np.int64)
+        correction = -op.input_zero_point * added_up(weights).astype(np.int64)
         weights = np.tile(weights, self.run) if self.run > 1 else np.ascontiguousarray(weights)
         return LaneWeights(weights, correction, self._parameters(wide), at_once, bound)
 

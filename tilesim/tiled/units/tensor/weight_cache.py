@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from tilesim.tiled.units.tensor.windows import Range
 
 EIGHT = 8
 """Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
+LARGEST = 256
+"""No byte is larger, less a zero point."""
 NEAR_BYTES = 512
 MOST_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
@@ -62,6 +65,13 @@ class LaneWeights:
         return scaler(op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp)
 
 
+def added_up(weights: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[Any]:
+    """The sum of each column of bytes less a zero point, or of 16 bits, as whole numbers in floats."""
+    if len(weights) > FLOAT32_EXACT // LARGEST:
+        return np.asarray(np.add.reduce(weights, axis=0, dtype=np.float64))
+    return np.asarray(np.ones(len(weights), weights.dtype) @ weights)
+
+
 def products_at_once(
     weights: NDArray[np.float32] | NDArray[np.float64], input_bound: int, exact: int = FLOAT32_EXACT
 ) -> tuple[int, int]:
@@ -69,7 +79,7 @@ def products_at_once(
     bound of all sums.
     """
     magnitudes = np.abs(weights)
-    bound = input_bound * int(np.add.reduce(magnitudes, axis=0, dtype=np.float64).max())
+    bound = input_bound * int(added_up(magnitudes).max())
     if bound <= exact:
         return len(weights), bound
     return int(exact // (input_bound * max(1.0, float(magnitudes.max())))), bound
