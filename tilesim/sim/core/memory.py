@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from copy import copy
+from functools import cache
 from mmap import ACCESS_COPY, mmap
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,6 +32,14 @@ class Places:
     def __len__(self) -> int:
         return int(self.shape[0])
 
+    @property
+    def where(self) -> slice | NDArray[np.int64]:
+        """The units: as one run, if they are."""
+        if self.in_one_run and self.units.size:
+            start = int(self.units[0])
+            return slice(start, start + self.units.size)
+        return self.units
+
     def part(self, first: int, end: int) -> Places:
         """The accesses ``first`` to ``end`` of a list of them."""
         if (first, end) == (0, len(self)):
@@ -44,17 +54,20 @@ class Memory:
     """``size_bytes`` of storage for each sample of a run, zero at first, or the ``content`` that is given.
 
     Several inputs may travel at once: sample s of the run lives in row s of ``bytes``, an array of (samples, size)
-    uint8.
+    uint8. Content in several ``blocks`` has the samples of one after those of the other.
     """
 
-    def __init__(self, name: str, size_bytes: int, samples: int = 1, content: Bytes | None = None) -> None:
+    def __init__(self, name: str, size_bytes: int, samples: int = 1, content: Sequence[Bytes] = ()) -> None:
         self.name = name
         self.size_bytes = size_bytes
-        self.bytes: Bytes = zeros(samples, size_bytes) if content is None else content
+        self.blocks: Sequence[Bytes] = content or [zeros(samples, size_bytes)]
+        self.samples = sum(len(block) for block in self.blocks)
 
     @property
-    def samples(self) -> int:
-        return len(self.bytes)
+    def bytes(self) -> Bytes:
+        """Of a memory in one block."""
+        [content] = self.blocks
+        return content
 
     def check(self, first: int, end: int) -> None:
         """Refuse addresses from ``first`` up to ``end`` that the memory does not have."""
@@ -64,7 +77,7 @@ class Memory:
     def row(self, address: int, width_bytes: int) -> Bytes:
         """Read at one address: (samples, width_bytes), a copy."""
         self.check(address, address + width_bytes)
-        return self.bytes[:, address : address + width_bytes].copy()
+        return np.concatenate([block[:, address : address + width_bytes] for block in self.blocks])
 
     def write_row(self, address: int, row: Bytes) -> None:
         """Write (samples, width_bytes) at one address."""
@@ -74,23 +87,21 @@ class Memory:
 
     def read(self, places: Places) -> Bytes:
         """What is at each of the places: (samples, *their shape, their width)."""
-        packed = self._packed(places)
-        if places.in_one_run and places.units.size:
-            start = int(places.units[0])
-            words = packed[:, start : start + places.units.size].copy()
+        packed, where = self._packed(places), places.where
+        if isinstance(where, slice):
+            words = np.concatenate([block[:, where] for block in packed])
         else:
-            words = packed.take(places.units, axis=1)
+            parts = [block.take(where, axis=1) for block in packed]
+            words = parts[0] if len(parts) == 1 else np.concatenate(parts)
         return words.view(np.uint8).reshape(len(words), *places.shape, places.width_bytes)
 
     def write(self, places: Places, words: Bytes) -> None:
         """Write (samples, *shape of the places, their width) bytes; of two words at one address the later stays."""
-        packed = self._packed(places)
-        data = np.ascontiguousarray(words).reshape(len(words), -1).view(packed.dtype)
-        if places.in_one_run and places.units.size:
-            start = int(places.units[0])
-            packed[:, start : start + places.units.size] = data
-        else:
-            packed[:, places.units] = data
+        data = np.ascontiguousarray(words).reshape(len(words), -1).view(_word_type(places.unit_bytes))
+        first = 0
+        for block in self._packed(places):
+            block[:, places.where] = data if len(data) == 1 else data[first : first + len(block)]
+            first += len(block)
 
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read ``width_bytes`` at each address: (samples, *addresses.shape, width_bytes)."""
@@ -105,12 +116,11 @@ class Memory:
         """Write (samples, addresses, width_bytes); of two words at one address the later stays."""
         self.write(Places(addresses, words.shape[-1]), words)
 
-    def _packed(self, places: Places) -> NDArray[np.generic]:
-        """All bytes, in the units of the places."""
+    def _packed(self, places: Places) -> list[NDArray[Any]]:
+        """All bytes of each block, in the units of the places."""
         self.check(places.lowest, places.end)
-        whole = self.size_bytes - self.size_bytes % places.unit_bytes
-        data = self.bytes if whole == self.size_bytes else self.bytes[:, :whole]
-        return data.view(_word_type(places.unit_bytes))
+        whole, kind = self.size_bytes - self.size_bytes % places.unit_bytes, _word_type(places.unit_bytes)
+        return [(block if whole == self.size_bytes else block[:, :whole]).view(kind) for block in self.blocks]
 
 
 def joined(parts: Sequence[Bytes]) -> Bytes:
@@ -130,6 +140,7 @@ def zeros(samples: int, size_bytes: int) -> Bytes:
     return np.frombuffer(content, np.uint8).reshape(samples, size_bytes)
 
 
+@cache
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:
     """A type that NumPy moves whole words with."""
     return np.dtype(f"u{width_bytes}" if width_bytes in (1, 2, 4, 8) else f"V{width_bytes}")

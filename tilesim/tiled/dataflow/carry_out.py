@@ -34,12 +34,17 @@ def carried_out(program: Program, timing: Timing, rows: Sequence[Bytes], samples
     host = stacked(rows, topology.wide_memory.row_bytes)
     ring = RingRows(ops, topology, timing.transfers, _data_memory(program), host, sent)
     effects = Effects(ops, Stacks(topology, samples), decoder, sent, mesh, ring)
-    order = Order(meetings, effects.needs, effects.carry, (len(ops), topology.tiles))
+    turns: list[tuple[int, Sequence[int], int, int]] = []
+    """The order is worked out as a whole: among copies of large arrays that takes a fifth longer."""
+    order = Order(meetings, effects.needs, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
         mesh.hear(events)
         ring.hear(section.deliveries)
         order.follow(pieces(events, meetings, effects.needs, effects.senders()))
+        for turn in turns:
+            effects.carry(*turn)
+        turns.clear()
     return [_output(program, ring, number) for number in range(len(program.outputs))]
 
 

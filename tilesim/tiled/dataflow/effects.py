@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Callable, Hashable, Iterator, Sequence
 
 import numpy as np
 
@@ -25,8 +26,9 @@ from tilesim.tiled.isa.model.instructions import (
     TensorOp,
     WideToNarrow,
 )
-from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
+from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.strided_product import StridedProduct
+from tilesim.tiled.units.tensor.weight_cache import LaneWeights
 
 FILL_BYTES = 256
 
@@ -78,56 +80,50 @@ class Effects:
         return np.concatenate([self._ring.all_senders(), self._mesh.all_senders()])
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        decoded = self._decoder.tensorop(op, self._stacks.alike)
-        for part in self._stacks.parts(tiles):
-            for alike in self._of_one_weight(decoded, part):
-                alike.results.compute(decoded, first, end)
-
-    def _of_one_weight(self, decoded: Decoded, part: Part) -> Iterator[Part]:
-        """The tiles of a part, together where a product finds the same weights."""
-        regular = decoded.regular
-        if len(part.tiles) == 1 or not isinstance(regular, StridedProduct):
-            yield part
+        decoded, part = self._decoder.tensorop(op, self._stacks.alike), self._stacks.part(tiles)
+        if not isinstance(decoded.regular, StridedProduct):
+            part.results.compute(decoded, first, end)
             return
-        wide, samples = part.wide.bytes, self._stacks.samples
-        spans = [wide[:, low:end] for low, end in regular.entry.ranges]
-        left = np.arange(len(part.tiles))
-        while len(left):
-            head = left[0] * samples
-            same = np.all([(span == span[head]).all(axis=1) for span in spans], axis=0).reshape(-1, samples)
-            together = left[np.all(same, axis=1)[left]]
-            if len(together) == len(part.tiles):
-                yield part
-                return
-            chosen = together if len(together) else left[:1]  # a tile whose samples differ
-            yield from self._stacks.parts([part.tiles[k] for k in chosen.tolist()])
-            left = np.setdiff1d(left, chosen)
+        for alike, weights in self._of_one_weight(decoded.regular, part):
+            alike.results.compute(decoded, first, end, weights)
+
+    def _of_one_weight(self, product: StridedProduct, part: Part) -> Iterator[tuple[Part, LaneWeights | None]]:
+        """The tiles of a part, together where a product finds the same weights, with these."""
+        weights = product.weights(part.memories)
+        if weights is not None or len(part.tiles) == 1:
+            yield part, weights
+            return
+        together: dict[Hashable, list[int]] = defaultdict(list)
+        for tile in part.tiles:
+            spans = [self._stacks.wide[tile, :, low:end] for low, end in product.entry.ranges]
+            same = all((span == span[0]).all() for span in spans)
+            together[tuple(span[0].tobytes() for span in spans) if same else tile].append(tile)
+        for tiles in together.values():
+            alike = self._stacks.part(tiles)
+            yield alike, product.weights(alike.memories)
 
     def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         narrow, wide = MemoryName.NARROW, MemoryName.WIDE
         source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
-        row_bytes = self._access_bytes(wide)
-        for part in self._stacks.parts(tiles):
-            data = _memory(part, source).read(self._places(op.read, source, first, end, row_bytes))
-            _memory(part, target).write(self._places(op.write, target, first, end, row_bytes), data)
+        row_bytes, part = self._access_bytes(wide), self._stacks.part(tiles)
+        data = _memory(part, source).read(self._places(op.read, source, first, end, row_bytes))
+        _memory(part, target).write(self._places(op.write, target, first, end, row_bytes), data)
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
         places = self._decoder.ttu.places(op.read, self._access_bytes(memory))
-        for part in self._stacks.parts(tiles):
-            data = _memory(part, memory).read(places.part(first, end))
-            self._sent.put(place, op.tiles, part.tiles, first, len(places), data)
+        data = _memory(self._stacks.part(tiles), memory).read(places.part(first, end))
+        self._sent.put(place, op.tiles, tiles, first, len(places), data)
 
     def _take_words(self, op: MeshIn, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = MemoryName(self._stacks.topology.mesh.destination)
         size = self._access_bytes(memory)
         places = self._decoder.ttu.places(op.write, size).part(first, end)
-        for part in self._stacks.parts(tiles):
-            if op.fill is None:
-                data = self._words(place, part.tiles, first * size, end * size).reshape(-1, end - first, size)
-            else:
-                data = np.full((1, end - first, size), op.fill % FILL_BYTES, np.uint8)
-            _memory(part, memory).write(places, data)
+        if op.fill is None:
+            data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
+        else:
+            data = np.full((1, end - first, size), op.fill % FILL_BYTES, np.uint8)
+        _memory(self._stacks.part(tiles), memory).write(places, data)
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
@@ -141,9 +137,8 @@ class Effects:
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         places = self._decoder.ttu.places(op.write, self._access_bytes(MemoryName.WIDE)).part(first, end)
         for same, taken in self._ring.taken(place, tiles, first, end):
-            rows = self._ring.rows(taken)
-            for part in self._stacks.parts(same):
-                part.wide.write(places, part.spread(rows))
+            part = self._stacks.part(same)
+            part.wide.write(places, part.spread(self._ring.rows(taken)))
 
     def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int, row_bytes: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""

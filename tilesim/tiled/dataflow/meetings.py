@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import prod
 from typing import TypeAlias
 
-from tilesim.tiled.isa.model.fields import Flag
+from tilesim.tiled.isa.model.accesses import OperandSizes, operands, sizes_bytes
+from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
     Instruction,
     TensorOp,
@@ -16,11 +18,13 @@ from tilesim.tiled.isa.model.instructions import (
     increments,
     raised_flag,
 )
-from tilesim.tiled.isa.model.loops import iterations, without
+from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.topology import Topology
 
-Touched: TypeAlias = tuple[str, bool, int, int, Footprint]
+Touched: TypeAlias = tuple[bool, int, int]
+"""Whether it is written, and the bytes that it lies between; wide memory begins at :data:`WIDE`."""
+WIDE = 1 << 40
 
 
 class Traits:
@@ -33,13 +37,18 @@ class Traits:
     @cached_property
     def touched(self) -> Sequence[Touched]:
         """What it touches, operand by operand."""
-        return [(each.memory, each.writes, *each.extent, each) for each in footprints(self.op, self._topology)]
+        return [*_touched(self.op, self._topology)]
+
+    @cached_property
+    def footprints(self) -> Sequence[Footprint]:
+        """The same in detail."""
+        return [*footprints(self.op, self._topology)]
 
     @cached_property
     def rounds(self) -> int:
         """How many iterations its flag may count."""
         if isinstance(self.op, TensorOp):  # result groups
-            return iterations(without(self.op.nest, (*self.op.reduce, self.op.nest.loops[-1].name)))
+            return prod([loop.bound for loop in self.op.nest.loops[:-1] if loop.name not in self.op.reduce])
         return iterations(counted_nest(self.op))
 
     @cached_property
@@ -80,19 +89,31 @@ class Meetings:
         """Whether two of them touch some byte, at least one of them writing; an instruction is in its own way."""
         known = self._clashes[one].get(other)
         if known is None:
-            known = one == other or self._meet(self.traits(one).touched, self.traits(other).touched)
+            known = one == other or self._meet(self.traits(one), self.traits(other))
             self._clashes[one][other] = self._clashes[other][one] = known
         return known
 
-    def _meet(self, some: Sequence[Touched], others: Sequence[Touched]) -> bool:
-        for memory, writes, first, end, footprint in some:
-            for other_memory, other_writes, other_first, other_end, other in others:
-                if (
-                    first < other_end
-                    and other_first < end
-                    and (writes or other_writes)
-                    and memory == other_memory
-                    and footprint.clashes(other)
-                ):
+    def _meet(self, one: Traits, other: Traits) -> bool:
+        for k, (writes, first, end) in enumerate(one.touched):
+            for j, (other_writes, other_first, other_end) in enumerate(other.touched):
+                near = first < other_end and other_first < end and (writes or other_writes)
+                if near and one.footprints[k].clashes(other.footprints[j]):
                     return True
         return False
+
+
+def _touched(op: Work, topology: Topology) -> Iterator[Touched]:
+    """In the order of footprints; what an alternate limit leaves out may lie between."""
+    if isinstance(op, TensorOp):
+        sizes = sizes_bytes(topology, OperandSizes.of(op), op.nest.loops[-1].bound)
+    else:
+        sizes = sizes_bytes(topology)
+    for operand in operands(op, topology):
+        source = getattr(op, operand.field)
+        if source is not None:
+            nest, reference = (op.nest, source) if isinstance(op, TensorOp) else (source.nest, source.reference)
+            low = high = reference.base + (WIDE if operand.memory == MemoryName.WIDE else 0)
+            bounds = {loop.name: loop.bound - 1 for loop in nest.loops}
+            for loop, stride in reference.strides:
+                low, high = low + min(0, stride * bounds[loop]), high + max(0, stride * bounds[loop])
+            yield operand.writes, low, high + sizes[operand.size or operand.unit]

@@ -140,9 +140,12 @@ class _Section:
         """Those in its way that have begun, and are through before it on some tile."""
         if len(self._begun) == 1:
             return []
-        own, place, first = self._when[effect], self._place[effect], self._begun.start
-        begun = self._when[first : self._begun.stop]
-        before = np.flatnonzero((begun < np.where(own < NOT_YET, own, -1)).any(axis=1)) + first
+        place, first, tiles = self._place[effect], self._begun.start, np.flatnonzero(self._when[effect] < NOT_YET)
+        begun, own = self._when[first : self._begun.stop], self._when[effect]
+        sooner = (
+            begun[:, tiles] < own[tiles] if len(tiles) < len(own) // 4 else begun < np.where(own < NOT_YET, own, -1)
+        )
+        before = np.flatnonzero(sooner.any(axis=1)) + first
         return [other for other in before.tolist() if self._clash(self._place[other], place)]
 
     def _lacks(self, effect: int) -> Numbers:

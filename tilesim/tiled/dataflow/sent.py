@@ -22,17 +22,18 @@ class Sent:
         """Accesses from ``first`` on of the instruction at ``place``, which makes ``count`` of them on each tile of a
         ``mask``, have read ``data``, (tiles × samples, accesses, bytes).
         """
+        data = data.reshape(len(tiles), self._samples, *data.shape[1:])
         if place not in self._data:
             self._rows[place] = {tile: row for row, tile in enumerate(bits(mask))}
-            shape = len(self._rows[place]), self._samples, count, data.shape[-1]
-            self._data[place] = np.zeros(shape, np.uint8)
+            if (len(tiles), data.shape[2]) == (len(self._rows[place]), count):
+                self._data[place] = data
+                return
+            self._data[place] = np.zeros((len(self._rows[place]), self._samples, count, data.shape[-1]), np.uint8)
         numbers = [self._rows[place][tile] for tile in tiles]
-        self._data[place][numbers, :, first : first + data.shape[1]] = data.reshape(
-            len(tiles), self._samples, *data.shape[1:]
-        )
+        self._data[place][numbers, :, first : first + data.shape[2]] = data
 
     def of(self, place: int, tiles: Sequence[int]) -> Bytes:
         """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]; to be read only."""
-        numbers = [self._rows[place][tile] for tile in tiles]
-        first = numbers[0]
-        return self._data[place][first : first + 1] if len(numbers) == 1 else self._data[place][numbers]
+        data, numbers = self._data[place], [self._rows[place][tile] for tile in tiles]
+        first, count = numbers[0], len(numbers)
+        return data[first : first + count] if numbers == [*range(first, first + count)] else data[numbers]

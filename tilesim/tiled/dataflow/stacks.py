@@ -1,4 +1,4 @@
-"""The memories of all tiles as one array a kind, and parts of them that hold some tiles, as if they were one tile's."""
+"""The memories of all tiles as one array a kind, and those of some tiles, as if they were one tile's."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import pairwise
 
 from tilesim.sim.core.memory import Bytes, Memory, zeros
 from tilesim.tiled.topology import Topology
@@ -26,11 +25,16 @@ class Part:
     alike: TileMemories
 
     @cached_property
-    def results(self) -> Results:
-        """What tensorops make of their bytes."""
+    def memories(self) -> TileMemories:
+        """As a tensor control has them."""
         memories = copy(self.alike)
         memories.narrow, memories.wide = self.narrow, self.wide
-        return Results(memories, self.alike.topology.tile.inputs_per_cycle)
+        return memories
+
+    @cached_property
+    def results(self) -> Results:
+        """What tensorops make of their bytes."""
+        return Results(self.memories, self.alike.topology.tile.inputs_per_cycle)
 
     def spread(self, data: Bytes) -> Bytes:
         """What all its tiles get, (samples or 1, ...), for each of them."""
@@ -48,37 +52,28 @@ class Stacks:
         """Those of a tile, as far as all are alike."""
         tiles, sizes = topology.tiles, (topology.narrow_memory.size_bytes, topology.wide_memory.size_bytes)
         self.narrow, self.wide = (zeros(tiles * samples, size).reshape(tiles, samples, size) for size in sizes)
-        self._parts: dict[tuple[int, ...], list[Part]] = {}
+        self._parts: dict[tuple[int, ...], Part] = {}
 
-    def parts(self, tiles: Sequence[int]) -> list[Part]:
-        """The tiles in as few parts as are views."""
+    def part(self, tiles: Sequence[int]) -> Part:
+        """The tiles, in order, in as few blocks as are views."""
         key = tuple(tiles)
         if key not in self._parts:
-            self._parts[key] = [self._part(run) for run in _runs(key, self.samples == 1)]
+            runs, alike = [*_runs(key, self.samples == 1)], self.alike
+            narrow, wide = self._memory(alike.narrow, self.narrow, runs), self._memory(alike.wide, self.wide, runs)
+            self._parts[key] = Part(key, narrow, wide, alike)
         return self._parts[key]
 
-    def _part(self, tiles: tuple[int, ...]) -> Part:
-        alike = self.alike
-        narrow, wide = self._memory(alike.narrow, self.narrow, tiles), self._memory(alike.wide, self.wide, tiles)
-        return Part(tiles, narrow, wide, alike)
-
-    def _memory(self, alike: Memory, whole: Bytes, tiles: tuple[int, ...]) -> Memory:
-        step = tiles[1] - tiles[0] if len(tiles) > 1 else 1
-        chosen = whole[tiles[0] : tiles[-1] + 1 : step]
-        content = chosen[:, 0] if self.samples == 1 else chosen.reshape(-1, alike.size_bytes)
-        return Memory(alike.name, alike.size_bytes, content=content)
+    def _memory(self, alike: Memory, whole: Bytes, runs: Sequence[slice]) -> Memory:
+        blocks = [whole[run, 0] if self.samples == 1 else whole[run].reshape(-1, alike.size_bytes) for run in runs]
+        return Memory(alike.name, alike.size_bytes, content=blocks)
 
 
-def _runs(tiles: tuple[int, ...], any_step: bool) -> Iterator[tuple[int, ...]]:
+def _runs(tiles: tuple[int, ...], any_step: bool) -> Iterator[slice]:
     """The tiles, in order, in progressions; those of samples next to one another must follow one another."""
-    steps = {later - earlier for earlier, later in pairwise(tiles)}
-    if len(steps) <= 1 and (any_step or steps <= {1}):
-        yield tiles
-        return
-    run = [tiles[0]]
-    for tile in tiles[1:]:
-        if tile != run[-1] + 1:
-            yield tuple(run)
-            run = []
-        run.append(tile)
-    yield tuple(run)
+    first = 0
+    while first < len(tiles):
+        end, step = first + 1, tiles[first + 1] - tiles[first] if first + 1 < len(tiles) else 1
+        while (any_step or step == 1) and end < len(tiles) and tiles[end] == tiles[end - 1] + step:
+            end += 1
+        yield slice(tiles[first], tiles[end - 1] + 1, step)
+        first = end

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from functools import singledispatchmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import pairwise
 from math import ceil
 from typing import Any
@@ -15,10 +14,11 @@ from tilesim.arithmetic.classify import elements_made
 from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
-from tilesim.tiled.isa.model.fields import Engine, Flag
+from tilesim.tiled.isa.model.fields import Engine, Flag, Nest
 from tilesim.tiled.isa.model.instructions import (
     WORD_BYTES,
     Classify,
+    Copy,
     Infeed,
     MeshIn,
     MeshOut,
@@ -39,7 +39,7 @@ from tilesim.tiled.isa.model.loops import completions, gates, iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 Row = dict[str, int]
@@ -64,6 +64,23 @@ class RowMaker:
         self._lists: dict[tuple[int, ...], int] = {}
         self._bitmaps: dict[int, int] = {}
         self._announced = 0
+        self._work: dict[int, tuple[Decoded, Row]] = {}
+        self._periods: dict[tuple[int, ...], int] = {}
+        self._makers: Mapping[type, Callable[[Any], Row]] = {
+            TensorOp: self._tensorop,
+            RingConsume: self._counted,
+            RingProduce: self._ring_produce,
+            NarrowToWide: self._copy,
+            WideToNarrow: self._copy,
+            MeshIn: self._mesh_in,
+            MeshOut: self._mesh_out,
+            TileFence: self._tile_fence,
+            Record: self._record,
+            Classify: self._classify,
+            Infeed: self._infeed,
+            Outfeed: self._outfeed,
+            ScalarFence: self._scalar_fence,
+        }
 
     def pool(self) -> NDArray[np.int64]:
         """What the rows' lists hold."""
@@ -86,7 +103,7 @@ class RowMaker:
             "header": self._bitmap(header),
             "last_stop": header.bit_length() - 1,
             "layer": request * self._layers + op.layer + 1,
-            **self._of(op),
+            **self._makers[type(op)](op),
         }
 
     def _list(self, numbers: Iterable[int]) -> int:
@@ -99,36 +116,32 @@ class RowMaker:
     def _bitmap(self, bitmap: int) -> int:
         return self._bitmaps.setdefault(bitmap, len(self._bitmaps) * self.bitmap_words)
 
-    @singledispatchmethod
-    def _of(self, op: Any) -> Mapping[str, int]:
-        raise AssertionError(f"{op.label}: no row for a {op.mnemonic}")
-
-    @_of.register
-    def _(self, op: TensorOp) -> Row:
+    def _tensorop(self, op: TensorOp) -> Row:
         decoded = self._decoder.tensorop(op, self._memories)
-        nest, count = decoded.operands.group_nest, decoded.operands.count
-        every = op.produce in (*op.reduce, op.nest.loops[-1].name)
-        produce = range(1, count + 1) if every else completions(nest, op.produce)
+        nest, every = decoded.operands.group_nest, op.produce in (*op.reduce, op.nest.loops[-1].name)
+        produce = range(1, decoded.operands.count + 1) if every else completions(nest, op.produce)
+        row = self._flags(op, nest, produce)
+        if id(decoded) not in self._work:
+            self._work[id(decoded)] = decoded, self._groups(decoded)  # with it, so that no other one has its id
         return {
-            **self._flags(op, gates(nest, op.wait), produce),
-            "rounds": count,
-            "runs": self._list(decoded.costs.runs.reshape(-1).tolist()),
-            "run_count": len(decoded.costs.runs),
+            **row,
+            **self._work[id(decoded)][1],
             "has_weights": op.weights is not None,
             "writes_wide": op.sums_out is not None,
         }
 
-    @_of.register
-    def _(self, op: RingConsume) -> Row:
-        return self._counted(op)
+    def _groups(self, decoded: Decoded) -> Row:
+        runs = decoded.costs.runs
+        return {
+            "rounds": decoded.operands.count,
+            "runs": self._list(runs.reshape(-1).tolist()),
+            "run_count": len(runs),
+        }
 
-    @_of.register
-    def _(self, op: RingProduce) -> Row:
+    def _ring_produce(self, op: RingProduce) -> Row:
         return {**self._counted(op), "to": self._bitmap(op.to), "destinations": op.to.bit_count()}
 
-    @_of.register(NarrowToWide)
-    @_of.register(WideToNarrow)
-    def _(self, op: Any) -> Row:
+    def _copy(self, op: Copy) -> Row:
         words = self._memories.row_bytes // self._memories.word_bytes
         gathers = isinstance(op, NarrowToWide)
         return {
@@ -137,31 +150,26 @@ class RowMaker:
             "writes_a_row": 1 if gathers else words,
         }
 
-    @_of.register
-    def _(self, op: MeshIn) -> Row:
+    def _mesh_in(self, op: MeshIn) -> Row:
         words = words_per_access(op, self._topology)
         fills = op.fill is not None
         parts = words if fills else words * self._topology.mesh_beats
         return {**self._counted(op), "fill": fills, "words_an_access": words, "parts_an_access": parts}
 
-    @_of.register
-    def _(self, op: MeshOut) -> Row:
+    def _mesh_out(self, op: MeshOut) -> Row:
         beats = words_per_access(op, self._topology) * self._topology.mesh_beats
         return {**self._counted(op), "beats_an_access": beats, "reads_wide": op.memory == "wide"}
 
-    @_of.register
-    def _(self, op: TileFence) -> Row:
+    def _tile_fence(self, op: TileFence) -> Row:
         idle = sum(1 << ENGINES[engine] for engine in set(op.idle))
         reset = sum(1 << FLAGS[flag] for flag in set(op.reset))
         return {"kind": KINDS["fence"], "idle": idle, "reset": reset, "increment": op.increment}
 
-    @_of.register
-    def _(self, op: Record) -> Row:
+    def _record(self, op: Record) -> Row:
         del op
         return {"kind": KINDS["record"]}
 
-    @_of.register
-    def _(self, op: Classify) -> Row:
+    def _classify(self, op: Classify) -> Row:
         times = op.scaling[0] if op.function.startswith("top_k") else 1
         row_bytes = self._topology.wide_memory.row_bytes
         return {
@@ -172,8 +180,7 @@ class RowMaker:
             "to": self._bitmap(1 << self._topology.tiles + 1),
         }
 
-    @_of.register
-    def _(self, op: Infeed) -> Row:
+    def _infeed(self, op: Infeed) -> Row:
         return {
             "kind": KINDS["infeed"],
             "rounds": op.rows,
@@ -184,14 +191,12 @@ class RowMaker:
             "destinations": op.to.bit_count(),
         }
 
-    @_of.register
-    def _(self, op: Outfeed) -> Row:
+    def _outfeed(self, op: Outfeed) -> Row:
         rate = self._topology.host.from_chip_bytes_per_second
         owes = self._list(owed(size, rate, self._topology) for size in self._outgoing.sizes(op))
         return {"kind": KINDS["outfeed"], "rounds": op.rows, "output": op.output, "owes": owes}
 
-    @_of.register
-    def _(self, op: ScalarFence) -> Row:
+    def _scalar_fence(self, op: ScalarFence) -> Row:
         return {
             "kind": KINDS["scalar_fence"],
             "count": op.count,
@@ -201,13 +206,13 @@ class RowMaker:
 
     def _counted(self, op: Any) -> Row:
         nest = counted_nest(op)
-        return {**self._flags(op, gates(nest, op.wait), completions(nest, op.produce)), "rounds": iterations(nest)}
+        return {**self._flags(op, nest, completions(nest, op.produce)), "rounds": iterations(nest)}
 
-    def _flags(self, op: Any, held: Iterable[Any], produce: Iterable[int]) -> Row:
+    def _flags(self, op: Any, nest: Nest, rises: Sequence[int]) -> Row:
         waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
+        held = gates(nest, op.wait) if len(waits) < len(op.wait) else ()
         at = [*waits, *((gate.group, FLAGS[gate.flag], gate.expected) for gate in held)]
-        rises = [*produce]
-        period = rises[0] if rises and all(b - a == rises[0] for a, b in pairwise(rises)) else 0
+        period = self._period(rises)
         return {
             "engine": ENGINES[op.engine],
             "flag": FLAGS[raised_flag(op)],
@@ -217,6 +222,15 @@ class RowMaker:
             "rise_count": 0 if period else len(rises),
             "rise_period": period,
         }
+
+    def _period(self, rises: Sequence[int]) -> int:
+        """How far apart the rises of a flag are, and the first from the beginning; 0 if that differs or none is."""
+        if isinstance(rises, range) or not rises:
+            return len(rises[:1])
+        known = tuple(rises)
+        if known not in self._periods:
+            self._periods[known] = known[0] if all(b - a == known[0] for a, b in pairwise(known)) else 0
+        return self._periods[known]
 
 
 def reply_bytes(op: Classify) -> int:

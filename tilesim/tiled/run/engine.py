@@ -14,16 +14,18 @@ from tilesim.errors import AccessError, InputError
 from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run, RunProgress
+from tilesim.sim.trace.recorder import Recording
+from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.flat.missing import NoCompiler, SwitchedOff
+from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
-from tilesim.tiled.run.spans import trace_of_run
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -92,7 +94,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
             raise InputError(f"{program.name}: {_taking_parts(program, error.place)}") from None
         return ""
     cycles = range(timing.start, timing.start + timing.cycles)
-    trace = None if options.recording is None else trace_of_run(program, timing, options.recording)
+    trace = None if options.recording is None else _trace(program, timing, options.recording)
     return Run(
         outputs=[
             host_driver.output_array(tensor, np.broadcast_to(each, (samples, each.shape[1])))
@@ -103,6 +105,12 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
         trace=trace,
         engine="compiled",
     )
+
+
+def _trace(program: Program, timing: Timing, recording: Recording) -> Trace:
+    from tilesim.tiled.run.spans import trace_of_run  # which most runs don't need
+
+    return trace_of_run(program, timing, recording)
 
 
 def _taking_parts(program: Program, place: int) -> str:

@@ -46,6 +46,7 @@ class TraversalForm:
 
     tile: Tile
     _places: dict[tuple[int, int, int], tuple[Traversal, Places]] = field(default_factory=dict)
+    _alike: dict[tuple[Traversal, int, int], Places] = field(default_factory=dict)
 
     @property
     def fill_cycles(self) -> int:
@@ -64,9 +65,12 @@ class TraversalForm:
             return known[1]
         if len(self._places) >= INSTRUCTIONS:
             self._places.clear()
-        addresses = self.addresses(traversal.nest, traversal.reference)
-        if parts > 1:
-            addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
-        places = Places(addresses, access_bytes // parts)
-        self._places[key] = traversal, places
-        return places
+            self._alike.clear()
+        same = traversal, access_bytes, parts
+        if same not in self._alike:
+            addresses = self.addresses(traversal.nest, traversal.reference)
+            if parts > 1:
+                addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
+            self._alike[same] = Places(addresses, access_bytes // parts)
+        self._places[key] = traversal, self._alike[same]
+        return self._alike[same]

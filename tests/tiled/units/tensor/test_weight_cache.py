@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tilesim.tiled.units.tensor import weight_cache
-from tilesim.tiled.units.tensor.weight_cache import LaneWeights, WeightCache, joined, products_at_once
+from tilesim.tiled.units.tensor.weight_cache import LaneWeights, WeightCache, added_up, joined, products_at_once
 
 
 def made(value: float) -> LaneWeights:
@@ -25,19 +25,20 @@ def test_columns_are_made_anew_only_where_their_bytes_have_changed() -> None:
     assert cache.entry("key", ((8, 16), (32, 40))) is entry
     for changed, value in ((0, 0), (16, 0), (8, 1), (8, 2), (39, 2)):
         wide[0, changed] += 1
-        columns = cache.lookup(entry, wide, make)
+        columns = cache.lookup(entry, [wide], make)
         assert columns is not None
         assert columns.weights[0, 0] == value
-        assert cache.lookup(entry, wide, make) is columns
+        assert cache.lookup(entry, [wide], make) is columns
     assert calls == [1, 1, 1, 1]
 
 
-def test_samples_with_bytes_of_their_own_have_no_columns_in_common() -> None:
-    cache, wide = WeightCache(), np.zeros((2, 64), np.uint8)
+@pytest.mark.parametrize("cuts", [[2], [1, 1], [2, 1], [1, 2]])
+def test_samples_with_bytes_of_their_own_have_no_columns_in_common(cuts: list[int]) -> None:
+    cache, wide = WeightCache(), [np.zeros((count, 64), np.uint8) for count in cuts]
     entry = cache.entry("key", ((0, 8),))
-    wide[1, 8] = 1
+    wide[-1][-1, 8] = 1
     assert cache.lookup(entry, wide, lambda _: made(1)) is not None
-    wide[1, 7] = 1
+    wide[-1][-1, 7] = 1
     assert cache.lookup(entry, wide, lambda _: made(1)) is None
 
 
@@ -46,7 +47,7 @@ def test_columns_used_longest_ago_go_first(monkeypatch: pytest.MonkeyPatch) -> N
     cache, wide = WeightCache(), np.zeros((1, 64), np.uint8)
     entries = [cache.entry(key, ((0, 8),)) for key in "abc"]
     for entry in (entries[0], entries[1], entries[0], entries[2]):
-        cache.lookup(entry, wide, lambda _: made(1))
+        cache.lookup(entry, [wide], lambda _: made(1))
     assert [entry.weights is not None for entry in entries] == [True, False, True]
 
 
@@ -62,3 +63,11 @@ def test_as_many_products_at_once_as_float32_holds() -> None:
     at_once, bound = products_at_once(weights, 128)
     assert bound == 25_600_000
     assert at_once * 128 * 100 <= 1 << 24 < (at_once + 1) * 128 * 100
+
+
+@pytest.mark.parametrize("rows", [3, 1 << 16, (1 << 16) + 1])
+def test_columns_are_added_up_exactly(rows: int) -> None:
+    weights = np.full((rows, 2), 255, np.float32)
+    weights[1:, 1] = -255
+    assert added_up(weights).tolist() == [255 * rows, 255 * (2 - rows)]
+    assert added_up(np.full((2, 1), -(1 << 15), np.float64)).tolist() == [-(1 << 16)]

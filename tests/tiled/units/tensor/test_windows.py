@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.tiled.units.bench import at, nest
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.loops import addresses
-from tilesim.tiled.units.tensor.windows import GroupGrid, Moved, StridedView, apart, boxes, contiguous, extent
+from tilesim.tiled.units.tensor.windows import GroupGrid, Moved, StridedView, apart, boxes, contiguous, extent, parted
 
 BOUNDS = st.lists(st.integers(1, 4), max_size=4)
 STRIDES = st.integers(-9, 9)
@@ -59,6 +59,46 @@ def test_a_window_shows_what_a_stream_addresses() -> None:
     assert np.array_equal(found.reshape(2, 12, 2).swapaxes(0, 1), expected)
     found[:, 0, 0] = 99
     assert (memory[:, 50:52] == 99).all()
+
+
+@pytest.mark.parametrize("dtype", [None, np.dtype(np.float32)])
+def test_what_several_blocks_have_is_read_as_one(dtype: np.dtype[np.generic] | None) -> None:
+    memory = np.random.default_rng(0).integers(0, 256, (3, 200)).astype(np.uint8)
+    window = StridedView(50, (3, 4), (-20, 6), np.dtype(np.uint8))
+    expected = window.view(memory)
+    for order, cut in (([0, 1, 2], 3), ([0, 1, 2], 1), ([2, 0, 1], 1)):
+        whole = memory[order]
+        blocks = [block for block in (whole[:cut], whole[cut:]) if len(block)]
+        found = window.read(blocks, dtype)
+        assert found.dtype == (dtype or np.uint8)
+        assert np.array_equal(found, expected[order])
+        assert [view.shape for _, view in window.views(blocks)] == [(len(block), 3, 4) for block in blocks]
+
+
+@pytest.mark.parametrize(
+    ("inner", "strides", "words"), [(4, (7, 1), "u4"), (2, (4, 1), "u2"), (4, (4, 1), ""), (3, (8, 1), "")]
+)
+def test_few_bytes_that_lie_apart_are_read_in_words(inner: int, strides: tuple[int, int], words: str) -> None:
+    memory = np.random.default_rng(0).integers(0, 256, (3, 100)).astype(np.uint8)
+    window = StridedView(5, (6, inner), strides, np.dtype(np.int8))
+    assert (window.in_words is None) == (not words)
+    assert window.in_words is None or window.in_words.dtype == np.dtype(words)
+    for blocks in ([memory], [memory[:2], memory[2:]]):
+        assert np.array_equal(window.read(blocks, np.dtype(np.float32)), window.view(memory).astype(np.float32))
+
+
+@pytest.mark.parametrize(("counts", "samples", "parts"), [
+    ([5], 2, [[2], [2], [1]]),
+    ([1, 2, 3], 3, [[1, 2], [3]]),
+    ([4, 1, 1], 3, [[3], [1, 1, 1]]),
+    ([2, 2], 0, [[1], [1], [1], [1]]),
+    ([1, 1], 9, [[1, 1]]),
+])  # fmt: skip
+def test_blocks_are_parted_where_samples_are_many(counts: list[int], samples: int, parts: list[list[int]]) -> None:
+    rows = np.arange(sum(counts))[:, None]
+    found = [*parted(np.split(rows, np.cumsum(counts)[:-1]), samples)]
+    assert [[len(block) for block in part] for part in found] == parts
+    assert np.array_equal(np.concatenate([block for part in found for block in part]), rows)
 
 
 def grid(alternate_loop_bound: int = 3) -> GroupGrid:

@@ -46,24 +46,23 @@ class Elementwise:
     scaler: Scaler | None
     places: dict[Box, Views] = field(default_factory=dict)
 
-    def move(self, memories: TileMemories, box: Box) -> bool:
+    def move(self, memories: TileMemories, box: Box, _weights: None = None) -> bool:
         """Compute the groups in ``box``."""
         views = self.places.get(box)
         if views is None:
             views = self.places[box] = self._place(box)
         inputs, output = views
-        x, *others = (window.view(memories.narrow.bytes) for window in inputs)
-        view = output.view(memories.narrow.bytes)
-        made_bytes = self.grid.lanes * self.op.output_type.bytes
-        view[..., :made_bytes] = self._outputs(x, others, memories)
-        view[..., made_bytes:] = 0  # a word that lanes don't fill
+        x, *others = (window.read(memories.narrow.blocks) for window in inputs)
+        made_bytes, made = self.grid.lanes * self.op.output_type.bytes, self._outputs(x, others, memories)
+        for samples, view in output.views(memories.narrow.blocks):
+            view[..., :made_bytes] = made[samples]
+            view[..., made_bytes:] = 0  # a word that lanes don't fill
         return True
 
     def _outputs(self, x: Array, others: list[Array], memories: TileMemories) -> NDArray[np.uint8]:
         op = self.op
         if op.operation is Operation.TABLE:
-            base = self.moved["parameters"].base
-            return _looked_up(memories.wide.bytes[:, base : base + TABLE_BYTES], x)
+            return _looked_up(memories.wide.row(self.moved["parameters"].base, TABLE_BYTES), x)
         if self.scaler is not None:
             axes = tuple(range(1, 1 + len(self.grid.steps)))
             return self.scaler(np.add.reduce(x, axis=axes, dtype=np.float32)).view(np.uint8)

@@ -4,6 +4,8 @@ leave them.
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -25,10 +27,12 @@ class Results:
         self._mac_array = MacArray(memories, inputs_per_cycle)
         self._activation = ActivationUnit(memories)
 
-    def compute(self, decoded: Decoded, first: int, end: int) -> None:
-        """From here on the memories hold the results of the groups ``first`` to ``end``."""
+    def compute(self, decoded: Decoded, first: int, end: int, weights: Any = None) -> None:
+        """From here on the memories hold the results of the groups ``first`` to ``end``; ``weights`` are those of a
+        product, where somebody has found them.
+        """
         for low, high, box in decoded.pieces(first, end):
-            if box is None or decoded.regular is None or not decoded.regular.move(self._memories, box):
+            if box is None or decoded.regular is None or not decoded.regular.move(self._memories, box, weights):
                 self.by_address(decoded.op, decoded.operands, low, high)
 
     def by_address(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:

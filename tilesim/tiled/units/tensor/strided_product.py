@@ -9,6 +9,7 @@ input, beside that of the one before. Whatever is not so goes address by address
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache, cached_property
 from math import prod
@@ -32,6 +33,7 @@ from tilesim.tiled.units.tensor.weight_cache import (
     CacheEntry,
     LaneWeights,
     WeightCache,
+    added_up,
     joined,
     products_at_once,
 )
@@ -45,6 +47,7 @@ from tilesim.tiled.units.tensor.windows import (
     contiguous,
     exist,
     extent,
+    parted,
 )
 
 Floats: TypeAlias = NDArray[np.float32] | NDArray[np.float64]
@@ -56,6 +59,8 @@ FLOAT32, FLOAT64 = np.dtype(np.float32), np.dtype(np.float64)
 BYTE = np.dtype(np.uint8)
 SHORT_RUN = 512
 """LaneWeights of a depthwise operation below which it pays to multiply several pixels in one run."""
+BLOCK_ELEMENTS = 1 << 18
+"""Inputs that are multiplied at once, where samples are many: as floats they stay in the processor's cache."""
 SPARSE = 8
 """Bytes from the first to the last input of a depthwise operation for each of its products, at most."""
 
@@ -116,11 +121,15 @@ class StridedProduct:
         """From one word of a group's output to the next, if they lie apart, else 0."""
         return _word_stride_bytes(self.op)
 
-    def move(self, memories: TileMemories, box: Box) -> bool:
-        """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own, or sums may
-        be too large for floats.
+    def weights(self, memories: TileMemories) -> LaneWeights | None:
+        """What lanes multiply by; None if samples have weights of their own."""
+        return self.cache.lookup(self.entry, memories.wide.blocks, self._columns)
+
+    def move(self, memories: TileMemories, box: Box, weights: LaneWeights | None = None) -> bool:
+        """Compute the groups in ``box``, with the ``weights`` that there are; False, and nothing done, if the samples
+        have some of their own, or sums may be too large for floats.
         """
-        columns = self.cache.lookup(self.entry, memories.wide.bytes, self._columns)
+        columns = weights or self.weights(memories)
         if columns is None:
             return False
         place = self.places.get(box)
@@ -129,29 +138,29 @@ class StridedProduct:
         if columns.bound > FLOAT64_EXACT:
             return False
         multiply = self._convolve if self.op.operation is Operation.CONVOLUTION else self._multiply_bytes
-        sums = multiply(place, columns, memories.narrow.bytes)
         in_bytes = place.sums_in is place.sums_out is None and not self.wide and self.op.output_type.bytes == 1
         scale = columns.scaler(self.op, place.columns) if in_bytes else None
-        if scale is not None:
-            self._write(place, scale(sums), memories.narrow.bytes)
-        else:
-            self._finish(place, columns, sums, memories)
+        if scale is None:
+            self._finish(place, columns, multiply(place, columns, memories.narrow.blocks), memories)
+            return True
+        for narrow in parted(memories.narrow.blocks, BLOCK_ELEMENTS // prod(place.input.shape)):
+            self._write(place, scale(multiply(place, columns, narrow)), narrow)
         return True
 
-    def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
+    def _convolve(self, place: ProductViews, columns: LaneWeights, narrow: Sequence[Bytes]) -> Floats:
         """(samples × rows, columns)."""
         weights, count = columns.weights[:, slice(*place.columns)], len(columns.weights)
-        x: NDArray[Any] = place.input.view(narrow).astype(self.floats)
+        x = place.input.read(narrow, self.floats)
         if not self.grouped:
             return _products(x.reshape(-1, count), weights, columns.at_once)
         weights = weights.reshape(count, -1, self.grid.lanes).transpose(1, 0, 2)
         sums = _products(x.reshape(len(x), len(weights), -1, count), weights, columns.at_once)
         return sums.transpose(0, 2, 1, 3).reshape(-1, place.columns[1] - place.columns[0])
 
-    def _multiply_bytes(self, place: ProductViews, columns: LaneWeights, narrow: Bytes) -> Floats:
+    def _multiply_bytes(self, place: ProductViews, columns: LaneWeights, narrow: Sequence[Bytes]) -> Floats:
         """(samples × rows, columns). All bytes from the first input to the last become numbers first."""
         window, (low, end) = place.input, place.span
-        numbers = narrow[:, low:end].view(window.dtype).astype(self.floats)
+        numbers = np.concatenate([block[:, low:end].view(window.dtype) for block in narrow], dtype=self.floats)
         times = self.floats.itemsize // window.dtype.itemsize
         strides = tuple(times * stride for stride in window.strides)
         x = StridedView(times * (window.base - low), window.shape, strides, self.floats).view(numbers)
@@ -165,31 +174,32 @@ class StridedProduct:
         part, kind = slice(*place.columns), sums_type(self.op)
         whole = sums.astype(np.int64).astype(kind) + columns.correction[part].astype(kind)
         if place.sums_in is not None:
-            rows = np.moveaxis(place.sums_in.view(memories.wide.bytes), 1, -2)
+            rows = np.moveaxis(place.sums_in.read(memories.wide.blocks), 1, -2)
             whole += np.ascontiguousarray(from_registers(rows)).reshape(whole.shape)
         if place.sums_out is not None:
-            view = np.moveaxis(place.sums_out.view(memories.wide.bytes), 1, -2)
-            view[...] = to_registers(whole.reshape(*view.shape[:-2], view.shape[-1])).view(INT32)
+            registers = to_registers(whole.reshape(-1, *place.sums_out.shape[1:])).view(INT32)
+            for samples, view in place.sums_out.views(memories.wide.blocks):
+                np.moveaxis(view, 1, -2)[...] = registers[samples]
             return
         if columns.parameters is not None:
             whole = biased(self.op, whole, columns.parameters[:, part])
-        self._write(place, saturated(self.op, whole), memories.narrow.bytes)
+        self._write(place, saturated(self.op, whole), memories.narrow.blocks)
 
-    def _write(self, place: ProductViews, data: NDArray[np.uint8], narrow: Bytes) -> None:
+    def _write(self, place: ProductViews, data: NDArray[np.uint8], narrow: Sequence[Bytes]) -> None:
         assert place.output is not None
-        view = place.output.view(narrow)
+        shape, rows = place.output.shape, len(place.rows)
         count = (place.columns[1] - place.columns[0]) * self.op.output_type.bytes
-        if self.word_stride_bytes and place.rows:  # one after the other along the last rows, which may meet
-            data, axis = data.reshape(view.shape), len(place.rows)
-            for k in range(place.rows[-1]):
-                view[(slice(None),) * axis + (k,)] = data[(slice(None),) * axis + (k,)]
-            return
-        data = data.reshape(*view.shape[: 1 + len(place.rows)], count)
-        if view.ndim == data.ndim:
-            view[..., :count] = data
-            view[..., count:] = 0  # a word that lanes don't fill
-        else:
-            view[...] = data.reshape(view.shape)
+        in_bytes = len(shape) == rows + 1
+        data = data.reshape(-1, *((*shape[:-1], count) if in_bytes else shape))
+        for samples, view in place.output.views(narrow):
+            if self.word_stride_bytes and rows:  # one after the other along the last rows, which may meet
+                for k in range(place.rows[-1]):
+                    view[(slice(None),) * rows + (k,)] = data[samples][(slice(None),) * rows + (k,)]
+            elif in_bytes and count < shape[-1]:
+                view[..., :count] = data[samples]
+                view[..., count:] = 0  # a word that lanes don't fill
+            else:
+                view[...] = data[samples]
 
     def _columns(self, wide: Bytes) -> LaneWeights:
         """From one sample's bytes."""
@@ -201,12 +211,13 @@ class StridedProduct:
         blocks, steps = len(bounds), len(self.step_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
         products = prod(self.step_bounds) * self.inputs
-        weights = view.transpose(order).astype(self.floats).reshape(products, -1)[:, : self.columns]
+        weights = np.ascontiguousarray(view.transpose(order)).astype(self.floats).reshape(products, -1)
+        weights = weights[:, : self.columns]
         if op.weight_zero_point:
             weights = weights - self.floats.type(op.weight_zero_point)
         exact = FLOAT64_EXACT if self.wide else FLOAT32_EXACT
         at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]), exact)
-        correction = -op.input_zero_point * np.add.reduce(weights, axis=0, dtype=np.float64).astype(np.int64)
+        correction = -op.input_zero_point * added_up(weights).astype(np.int64)
         weights = np.tile(weights, self.run) if self.run > 1 else np.ascontiguousarray(weights)
         return LaneWeights(weights, correction, self._parameters(wide), at_once, bound)
 

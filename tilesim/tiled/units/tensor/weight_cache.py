@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +22,8 @@ from tilesim.tiled.units.tensor.windows import Range
 
 EIGHT = 8
 """Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
+LARGEST = 256
+"""No byte is larger, less a zero point."""
 NEAR_BYTES = 512
 MOST_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
@@ -62,6 +65,13 @@ class LaneWeights:
         return scaler(op.rule, self.bound, offsets, multiplier, shift, op.output_zero_point, op.clamp)
 
 
+def added_up(weights: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[Any]:
+    """The sum of each column of bytes less a zero point, or of 16 bits, as whole numbers in floats."""
+    if len(weights) > FLOAT32_EXACT // LARGEST:
+        return np.asarray(np.add.reduce(weights, axis=0, dtype=np.float64))
+    return np.asarray(np.ones(len(weights), weights.dtype) @ weights)
+
+
 def products_at_once(
     weights: NDArray[np.float32] | NDArray[np.float64], input_bound: int, exact: int = FLOAT32_EXACT
 ) -> tuple[int, int]:
@@ -69,7 +79,7 @@ def products_at_once(
     bound of all sums.
     """
     magnitudes = np.abs(weights)
-    bound = input_bound * int(np.add.reduce(magnitudes, axis=0, dtype=np.float64).max())
+    bound = input_bound * int(added_up(magnitudes).max())
     if bound <= exact:
         return len(weights), bound
     return int(exact // (input_bound * max(1.0, float(magnitudes.max())))), bound
@@ -82,6 +92,11 @@ class CacheEntry:
     ranges: tuple[Range, ...]
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
+
+    def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
+        """Whether all samples of ``wide`` have these bytes."""
+        spans = (wide[:, low:end].view(np.uint64) for low, end in self.ranges)
+        return all((span == block).all() for span, block in zip(spans, blocks, strict=True))
 
     def matches(self, blocks: list[NDArray[np.uint64]]) -> bool:
         return bool(self.blocks) and all((a == b).all() for a, b in zip(self.blocks, blocks, strict=True))
@@ -99,16 +114,20 @@ class WeightCache:
         """The place for columns made of the bytes in ``ranges``, in multiples of 8, in the way ``key`` tells."""
         return self._entries.setdefault((key, ranges), CacheEntry(ranges))
 
-    def lookup(self, entry: CacheEntry, wide: Bytes, make: Callable[[Bytes], LaneWeights]) -> LaneWeights | None:
-        """What ``make`` makes of one sample's bytes, (1, bytes), of ``wide``; None if the samples' bytes differ."""
-        blocks = [wide[0, low:end].view(np.uint64) for low, end in entry.ranges]
-        if len(wide) > 1 and not all((wide[1:, low:end] == wide[0, low:end]).all() for low, end in entry.ranges):
+    def lookup(
+        self, entry: CacheEntry, wide: Sequence[Bytes], make: Callable[[Bytes], LaneWeights]
+    ) -> LaneWeights | None:
+        """What ``make`` makes of one sample's bytes, (1, bytes), of the blocks ``wide``; None if the samples' bytes
+        differ.
+        """
+        blocks = [wide[0][0, low:end].view(np.uint64) for low, end in entry.ranges]
+        if not all(entry.alike(block, blocks) for block in wide if len(wide) > 1 or len(block) > 1):
             return None
         if entry.weights is not None and entry.matches(blocks):
             self._used.move_to_end(entry)
             return entry.weights
         self._drop(entry)
-        weights = entry.weights = make(wide[:1])
+        weights = entry.weights = make(wide[0][:1])
         entry.blocks = [block.copy() for block in blocks]
         self._used[entry] = None
         self._size_bytes += weights.size_bytes

@@ -43,6 +43,20 @@ def boxes(bounds: Sequence[int], first: int, end: int) -> Iterator[Box]:
         yield from (((high, high + 1), *box) for box in boxes(bounds[1:], 0, behind))
 
 
+def parted(blocks: Sequence[NDArray[Any]], samples: int) -> Iterator[Sequence[NDArray[Any]]]:
+    """Blocks of samples in parts of about so many, 1 at least."""
+    some: list[NDArray[Any]] = []
+    room = samples = max(1, samples)
+    for block in blocks:
+        for first in range(0, len(block), samples):
+            if some and room < len(block) - first:
+                yield some
+                some, room = [], samples
+            some.append(block[first : first + samples])
+            room -= len(some[-1])
+    yield some
+
+
 def extent(bounds: Sequence[int], strides: Sequence[int], width: int) -> Range:
     """The bytes, counted from the base, that accesses of ``width`` bytes lie in."""
     low = high = 0
@@ -73,6 +87,9 @@ def contiguous(bounds: Sequence[int], strides: Sequence[int], width: int) -> boo
     return True
 
 
+WORD_BYTES = (2, 4, 8)
+
+
 @dataclass(frozen=True)
 class StridedView:
     """How ``view`` shows a memory: from byte ``base`` of each sample on, axes of so many elements and bytes apart."""
@@ -90,6 +107,38 @@ class StridedView:
             whole = memory.base
             base += memory.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
         return np.ndarray((len(memory), *self.shape), self.dtype, whole, base, strides)
+
+    def views(self, blocks: Sequence[NDArray[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
+        """The same of each of several blocks of samples, with these among all."""
+        first = 0
+        for block in blocks:
+            yield slice(first, first + len(block)), self.view(block)
+            first += len(block)
+
+    def read(self, blocks: Sequence[NDArray[Any]], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
+        """What all of them have there, (samples, *shape), as numbers of a type; in place where nothing has to move."""
+        if len(blocks) == 1 and dtype in (None, self.dtype):
+            return self.view(blocks[0])
+        count = sum(map(len, blocks))
+        if self.in_words is not None:
+            words = np.ascontiguousarray(self.in_words.read(blocks))
+            return words.view(self.dtype).astype(dtype or self.dtype).reshape(count, *self.shape)
+        found = np.empty((count, *self.shape), dtype or self.dtype)
+        for samples, view in self.views(blocks):
+            found[samples] = view
+        return found
+
+    @cached_property
+    def in_words(self) -> StridedView | None:
+        """The same in larger elements, where a few that follow one another lie apart from the next ones: NumPy moves
+        them sooner than it converts them one by one.
+        """
+        if len(self.shape) < 2:
+            return None
+        width = self.shape[-1] * self.dtype.itemsize
+        if width not in WORD_BYTES or self.strides[-1] != self.dtype.itemsize or self.strides[-2] == width:
+            return None
+        return StridedView(self.base, self.shape[:-1], self.strides[:-1], np.dtype(f"u{width}"))
 
 
 @dataclass(frozen=True)
