@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import inf
 
+from tilesim.classes import dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import Wishes

@@ -5,10 +5,11 @@ waits for, and the bytes that it touches.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import TypeAlias
 
+from tilesim.classes import dataclass
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
 from tilesim.tiled.isa.model.likeness import likeness
