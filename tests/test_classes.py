@@ -1,15 +1,15 @@
 """Classes made here are those of the standard library: each is made both ways, and they are compared."""
 
 import dataclasses
+import functools
 import pickle
 from collections.abc import Callable
 from dataclasses import field, fields, replace
-from functools import cached_property
 from typing import Any, ClassVar
 
 import pytest
 
-from tilesim.classes import dataclass
+from tilesim.classes import cached_property, dataclass
 
 Make = Callable[..., Any]
 BOTH = pytest.mark.parametrize("made", [dataclass, dataclasses.dataclass], ids=["here", "library"])
@@ -165,3 +165,23 @@ def test_a_method_is_compiled_once() -> None:
 
 def test_they_are_pickled() -> None:
     assert pickle.loads(pickle.dumps(Pickled(3))) == Pickled(3)  # noqa: S301
+
+
+@pytest.mark.parametrize("cached", [cached_property, functools.cached_property], ids=["here", "library"])
+def test_a_property_is_worked_out_once(cached: Make) -> None:
+    asked = []
+
+    @dataclass(frozen=True)
+    class Square:
+        side: int
+
+        @cached
+        def area(self) -> int:
+            """Of the square."""
+            asked.append(self.side)
+            return self.side**2
+
+    one, other = Square(3), Square(4)
+    assert (one.area, one.area, other.area, asked) == (9, 9, 16, [3, 4])
+    assert Square.area.__doc__ == "Of the square."
+    assert vars(one) == {"side": 3, "area": 9}

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from functools import cached_property
 
-from tilesim.classes import dataclass
+from tilesim.classes import cached_property, dataclass
 
 NOTHING = range(0)
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import field
-from functools import cached_property
 
-from tilesim.classes import dataclass
+from tilesim.classes import cached_property, dataclass
 from tilesim.network.graph import Network
 
 

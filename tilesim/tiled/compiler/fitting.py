@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from functools import cached_property
 from math import inf
 
-from tilesim.classes import dataclass
+from tilesim.classes import cached_property, dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import Wishes

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import cached_property, partial
+from functools import partial
 from itertools import zip_longest
 
-from tilesim.classes import dataclass
+from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.compiler.compute import Piece, Pieces, placed, task_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
 from tilesim.tiled.compiler.fusion import LayerCall
