@@ -24,6 +24,7 @@ ORDER = (
         "arithmetic",
         "shipped",
         "compiled",
+        "classes",
     },
     {"config", "sim", "statistics", "assembly"},
     {"network", "run", "energy"},

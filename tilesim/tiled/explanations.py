@@ -109,7 +109,7 @@ class _Raised:
             yield Wait(f"{op.turn:,} transfers that pass the infeed's stop on the ring{_channel_words(op)}")
 
     def _of_work(self, place: int, op: isa.Work) -> Iterator[Wait]:
-        for wait in Effects(op, self._program.topology).waits:
+        for wait in Effects.alone(op, self._program.topology).waits:
             yield Wait(_watcher_words(wait), _in_run(self._raisers(place, op, wait)))
 
     def _raisers(self, place: int, op: isa.Work, wait: WatchedCounts) -> Iterator[int]:

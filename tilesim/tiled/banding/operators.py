@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from tilesim.classes import dataclass
 from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import (
     Add,

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
-from functools import cached_property
+from dataclasses import replace
+
+from tilesim.classes import cached_property, dataclass
 
 NOTHING = range(0)
 

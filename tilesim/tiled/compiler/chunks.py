@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from tilesim.classes import dataclass
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.input_parts import InputPart, input_parts

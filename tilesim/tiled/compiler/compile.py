@@ -9,6 +9,7 @@ from zlib import crc32
 
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.lowering.operator_plan import NetworkInput, axes_of
+from tilesim.machines.collecting import without_collector
 from tilesim.machines.policies import CachePolicy, Wishes
 from tilesim.network.graph import Network, Node, Tensor, macs
 from tilesim.tiled.compiler.all_gather import AllGather, staging_name
@@ -36,6 +37,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
 
+@without_collector()
 def compile_networks(
     networks: Sequence[Network], topology: Topology, policy: CachePolicy, wishes: Sequence[Wishes] = ()
 ) -> list[Program]:

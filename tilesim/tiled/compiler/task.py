@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.classes import dataclass
 from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.input_parts import InputPart

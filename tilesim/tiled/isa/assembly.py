@@ -131,6 +131,7 @@ ASSEMBLY = Assembly(
     rules=(
         "arithmetic",
         "assembly",
+        "classes.py",
         "machines",
         "network/graph.py",
         "network/operators",

@@ -21,7 +21,7 @@ LINES = (
 def uses(line: str) -> list[tuple[Use, list[set[int]]]]:
     """The operands of an instruction, and the bytes that each touches in each round."""
     written = program(line)
-    effects = Effects(written.run[0], written.topology)  # type: ignore[arg-type]
+    effects = Effects.alone(written.run[0], written.topology)  # type: ignore[arg-type]
     step = Plain(effects.op, {}, 0, set())
     return [(use, touched(step, use.footprint.operand, written.topology)[1]) for use in effects.uses]
 
@@ -52,6 +52,6 @@ def test_endless_touches_are_not_looked_at_one_by_one() -> None:
     [(send, _)] = uses("mesh_out tiles=1 side=south read=[a:4,y:4 @0x0+y*4]")
     assert send.all(4, 0, 16) is not None
     endless = program(f"mesh_out tiles=1 side=south read=[a:{MOST_TOUCHES},y:4 @0x0+y*4]")
-    [use] = Effects(endless.run[0], endless.topology).uses  # type: ignore[arg-type]
+    [use] = Effects.alone(endless.run[0], endless.topology).uses  # type: ignore[arg-type]
     assert use.all(4, 0, 16) is None
     assert use.last(4, 0, 16).tolist() == [4 * MOST_TOUCHES - 4 + k for k in range(4)]

@@ -4,7 +4,7 @@ instruction bus.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cache
 
 import numpy as np
@@ -24,7 +24,7 @@ from tilesim.tiled.isa.model.fields import (
     bits,
     neighbour,
 )
-from tilesim.tiled.isa.model.likeness import likeness
+from tilesim.tiled.isa.model.likeness import Kinds
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
@@ -137,9 +137,9 @@ def pair_faults(program: Program) -> Iterator[str]:
 
     One without a partner is no fault: the run explains it.
     """
-    known: dict[Hashable, int] = {}
+    known: dict[int, int] = {}
     for section, ops in (("load", program.load), ("run", program.run)):
-        words = np.array([_words(op, program.topology, known) for op in ops], np.int64)
+        words = np.array([_words(op, program, known) for op in ops], np.int64)
         for out, into, tile in _pairs(ops, words, program.topology):
             yield (
                 f"{where(section, out, ops[out])}: read must have the {words[into]} words that "
@@ -147,15 +147,16 @@ def pair_faults(program: Program) -> Iterator[str]:
             )
 
 
-def _words(op: isa.Instruction, topology: Topology, known: dict[Hashable, int]) -> int:
+def _words(op: isa.Instruction, program: Program, known: dict[int, int]) -> int:
     """The words that ``op`` moves over the mesh, if they are not ``known`` by likeness; 0 if there are none, or its
     loops are unsound, which is a fault of its own.
     """
     if not isinstance(op, isa.MeshOut | isa.MeshIn):
         return 0
+    topology = program.topology
     if not differs_soundly(op):
         return 0 if any(nest_faults(op, topology)) else mesh_words(op, topology)
-    key = likeness(op)
+    key = program.once(Kinds).number(op)
     if key not in known:
         known[key] = 0 if any(nest_faults(op, topology)) else mesh_words(op, topology)
     return known[key]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from itertools import chain
+from operator import attrgetter
 
 from tilesim.machines.program import where
 from tilesim.printable import shown, unknown
@@ -17,8 +18,9 @@ from tilesim.tiled.isa.checks.tensors import input_faults, output_faults, tensor
 from tilesim.tiled.isa.checks.values import bases_are_sound, differs_soundly, nest_faults, value_faults
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import access_faults, accesses, transfer_faults
+from tilesim.tiled.isa.model.fields import Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, MeshIn, Outfeed, ScalarFence, program_bytes
-from tilesim.tiled.isa.model.likeness import likeness, shape
+from tilesim.tiled.isa.model.likeness import Kinds, shape
 from tilesim.tiled.isa.model.program import HostTensor, MapCut, Program
 from tilesim.tiled.topology import Topology
 
@@ -40,6 +42,9 @@ SMALLEST = {
 }
 
 
+PLAIN = frozenset({"int", "int | None", "str", "Channel", "MemoryName", "Side"})
+"""Types of fields that have a value of their own, not operands, loops or watchers."""
+
 _LEASTS = {
     kind: [(name, least) for name, least in SMALLEST.items() if name in kind.__dataclass_fields__]
     for kind in isa.INSTRUCTIONS
@@ -52,12 +57,12 @@ def faults(program: Program) -> list[str]:
     A fault names the instruction by its label or its place (``load[3] ring_consume``) and the field. Waits that can
     never end are no faults: they are found, and explained, by running.
     """
-    alike = _Alike(program.topology)
+    own, alike = _Own(program), _Alike(program.topology, program.once(Kinds))
     sentences = [
         f"{where(section, place, instruction)}: {sentence}"
         for section, instructions in (("load", program.load), ("run", program.run))
         for place, instruction in enumerate(instructions)
-        for sentence in chain(_own_faults(instruction, program), alike.faults(instruction))
+        for sentence in chain(own.faults(instruction), alike.faults(instruction))
     ]
     for check in (
         buses.broadcast_faults,
@@ -91,12 +96,43 @@ def _own_faults(instruction: Instruction, program: Program) -> Iterator[str]:
         yield from _host_faults(instruction, program)
 
 
+_STANDING = {
+    kind: attrgetter(*(each.name for each in fields(kind) if each.type in PLAIN and each.name != "label"))
+    for kind in isa.INSTRUCTIONS
+}
+
+
+def _standing(instruction: Instruction) -> Hashable:
+    """All that :func:`_own_faults` looks at."""
+    watchers: tuple[Watcher, ...] = getattr(instruction, "wait", ())
+    kind = type(instruction)
+    return kind, _STANDING[kind](instruction), tuple(watcher.flag for watcher in watchers)
+
+
+@dataclass(frozen=True)
+class _Own:
+    """What is wrong with instructions in a program, found out once for those that stand alike."""
+
+    program: Program
+    _sound: set[Hashable] = field(default_factory=set)
+
+    def faults(self, instruction: Instruction) -> Sequence[str]:
+        key = _standing(instruction)
+        if key in self._sound:
+            return ()
+        sentences = tuple(_own_faults(instruction, self.program))
+        if not sentences:
+            self._sound.add(key)
+        return sentences
+
+
 @dataclass(frozen=True)
 class _Alike:
     """What is wrong with instructions wherever they stand, found out once for those that are alike."""
 
     topology: Topology
-    _known: dict[Hashable, tuple[str, ...]] = field(default_factory=dict)
+    kinds: Kinds
+    _known: dict[int, tuple[str, ...]] = field(default_factory=dict)
     _sound: set[Hashable] = field(default_factory=set)
     """Shapes with which nothing is wrong, wherever operands begin."""
 
@@ -104,7 +140,7 @@ class _Alike:
         """Of what such instructions may differ in nothing would be told but faults."""
         if not differs_soundly(instruction):
             return tuple(_faults_anywhere(instruction, self.topology))
-        key = likeness(instruction)
+        key = self.kinds.number(instruction)
         if key not in self._known:
             self._known[key] = self._of_kind(instruction)
         return self._known[key]

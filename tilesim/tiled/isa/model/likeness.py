@@ -11,9 +11,26 @@ from typing import Any
 
 from tilesim.tiled.isa.model.fields import Reference, Traversal
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Instruction
+from tilesim.tiled.isa.model.program import Program
 
 APART = frozenset({"tiles", "to", "layer", "label", "wait"})
 """Who does it and who gets it, for what and when: all that instructions may differ in that are alike."""
+
+
+class Kinds:
+    """The instructions of a program by number: those that are alike have the same one."""
+
+    def __init__(self, _: Program) -> None:
+        self._by_place: dict[int, int] = {}  # by id: the program keeps its instructions
+        self._by_likeness: dict[Hashable, int] = {}
+
+    def number(self, op: Instruction) -> int:
+        """That of an instruction of the program."""
+        number = self._by_place.get(id(op))
+        if number is None:
+            number = self._by_likeness.setdefault(likeness(op), len(self._by_likeness))
+            self._by_place[id(op)] = number
+        return number
 
 
 def likeness(op: Instruction) -> Hashable:

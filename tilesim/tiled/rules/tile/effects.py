@@ -4,14 +4,14 @@ waits for, and the bytes that it touches.
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Iterator, Sequence
+from dataclasses import field
 from typing import TypeAlias
 
+from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
-from tilesim.tiled.isa.model.likeness import likeness
+from tilesim.tiled.isa.model.likeness import Kinds
 from tilesim.tiled.isa.model.loops import rounds_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.firing_conditions import FiringConditions, own_conditions
@@ -76,14 +76,12 @@ class Effects:
 
     op: Work
     topology: Topology = field(repr=False)
-    _known: dict[Hashable, Touched] = field(default_factory=dict, repr=False)
+    alike: Touched = field(repr=False)
 
-    @cached_property
-    def alike(self) -> Touched:
-        key = likeness(self.op)
-        if key not in self._known:
-            self._known[key] = Touched(self.op, self.topology)
-        return self._known[key]
+    @classmethod
+    def alone(cls, op: Work, topology: Topology) -> Effects:
+        """Of an instruction without others."""
+        return cls(op, topology, Touched(op, topology))
 
     @property
     def engine(self) -> Engine:
@@ -125,15 +123,19 @@ Section = Sequence[Effects | TileFence]
 
 def effects_of(program: Program) -> tuple[Section, ...]:
     """Everything in a program that tiles take part in: in the load and in the run section."""
-    known: dict[Hashable, Touched] = {}
-    return tuple([*_effects(section, program.topology, known)] for section in (program.load, program.run))
+    known: dict[int, Touched] = {}
+    return tuple([*_effects(section, program, known)] for section in (program.load, program.run))
 
 
 def _effects(
-    section: Sequence[Instruction], topology: Topology, known: dict[Hashable, Touched]
+    section: Sequence[Instruction], program: Program, known: dict[int, Touched]
 ) -> Iterator[Effects | TileFence]:
+    kinds, topology = program.once(Kinds), program.topology
     for op in section:
         if isinstance(op, TileFence):
             yield op
         elif isinstance(op, Work):
-            yield Effects(op, topology, known)
+            number = kinds.number(op)
+            if number not in known:
+                known[number] = Touched(op, topology)
+            yield Effects(op, topology, known[number])
