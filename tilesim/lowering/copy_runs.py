@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from itertools import groupby
-
-from tilesim.classes import dataclass
 
 
 @dataclass(frozen=True)

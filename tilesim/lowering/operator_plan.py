@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from typing import Any, Generic, TypeAlias, TypeVar
 
-from tilesim.classes import dataclass
 from tilesim.network.graph import Network, Node, Operator, Tensor
 from tilesim.network.operators import Convolution, DepthwiseConvolution, Dequantise, Pad, Padding, Quantise, Reshape
 

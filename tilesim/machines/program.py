@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import Field, dataclass, fields, replace
+from functools import cached_property
 from typing import Any, ClassVar, Protocol, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import cached_property
 from tilesim.machines.topology import Topology
 from tilesim.network.graph import titled
 from tilesim.printable import html_table, printable

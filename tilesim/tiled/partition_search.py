@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from tilesim.classes import dataclass
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import AUTO, CHANNEL, CHOICES, MIXED, SPATIAL, Wishes

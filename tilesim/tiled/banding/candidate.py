@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
 
-from tilesim.classes import dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import in_use
 from tilesim.machines.policies import Wishes

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.machines.policies import Wishes
 from tilesim.tiled.banding.candidate import Candidate, RunMeasures
 from tilesim.tiled.banding.operators import is_bandable

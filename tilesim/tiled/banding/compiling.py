@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilesim.classes import dataclass
 from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import Wishes

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
-from tilesim.classes import dataclass
 from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import (
     Add,

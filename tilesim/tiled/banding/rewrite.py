@@ -7,9 +7,8 @@ Source: assumption.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tilesim.classes import dataclass
 from tilesim.network.graph import Network, Node, Tensor
 from tilesim.network.operators import Concatenation, Slice
 from tilesim.tiled.banding.operators import ROWS, band_operator

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
+from dataclasses import dataclass
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
 from tilesim.tiled.compiler.program_builder import ProgramBuilder

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.topology import Grid
 

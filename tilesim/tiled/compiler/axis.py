@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
-
-from tilesim.classes import cached_property, dataclass
+from dataclasses import dataclass, replace
+from functools import cached_property
 
 NOTHING = range(0)
 

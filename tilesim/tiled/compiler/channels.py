@@ -5,10 +5,9 @@ by their outputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
 from math import prod
 
-from tilesim.classes import dataclass
 from tilesim.machines.policies import CHANNEL, ONE, SPATIAL, Wishes
 from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.network.graph import Network
 
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from tilesim.classes import dataclass
+from dataclasses import dataclass
+
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.input_parts import InputPart, input_parts

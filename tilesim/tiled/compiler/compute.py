@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
-from tilesim.classes import dataclass
 from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import product
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import inf
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.machines.policies import Wishes

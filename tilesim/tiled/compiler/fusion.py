@@ -5,12 +5,11 @@ layers, one by one or in bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from operator import or_
 
-from tilesim.classes import dataclass
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import NOTHING, Axis, clip, hull

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.lines import LineArrivals, by_segment, earliest

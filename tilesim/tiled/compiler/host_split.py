@@ -8,9 +8,8 @@ outputs of the chip's part of the network, what it makes for them inputs.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilesim.classes import dataclass
 from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
 from tilesim.machines.policies import Wishes

@@ -11,12 +11,11 @@ US 19/025,090 [0064] for partial sums in wide memory; that input channels are cu
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.tiled.isa.model.fields import Reference
 from tilesim.tiled.isa.model.instructions import TensorOp
 

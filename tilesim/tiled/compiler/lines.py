@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import gcd, inf
 from typing import Any
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Traversal, Watcher

@@ -7,11 +7,10 @@ Source: US 2025/0265455 [0029], [0032]; that some words are sent twice to fill a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TypeAlias
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.axis import Axis, clip
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.program_builder import ProgramBuilder

@@ -7,8 +7,8 @@ Source: US 2025/0265455 [0032], [0038], [0047]; the tree of hops is an assumptio
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import each_row, wide_rows

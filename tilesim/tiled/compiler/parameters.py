@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from functools import reduce
+from functools import cached_property, reduce
 from hashlib import sha256
 from operator import or_
 from typing import Any, Protocol
@@ -12,7 +12,6 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import cached_property
 from tilesim.tiled.compiler.feature_map import padded
 
 

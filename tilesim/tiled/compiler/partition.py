@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import field, replace
-from functools import reduce
+from dataclasses import dataclass, field, replace
+from functools import cached_property, reduce
 from operator import or_
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
 from tilesim.tiled.compiler import fusion

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from functools import cached_property
 from math import prod
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
-from tilesim.classes import dataclass
 from tilesim.errors import MapsError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
 from tilesim.tiled.compiler.chip_part import comes_late, early_outputs

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import field, replace
-from functools import lru_cache
+from dataclasses import dataclass, field, replace
+from functools import cached_property, lru_cache
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
 from tilesim.tiled.compiler.lines import LineArrivals, line_counts

@@ -8,11 +8,10 @@ Source: US 2025/0265455 [0036] for two masters; that sums go over the ring is an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
-from functools import partial
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
 from itertools import zip_longest
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.compiler.compute import Piece, Pieces, placed, task_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
 from tilesim.tiled.compiler.fusion import LayerCall

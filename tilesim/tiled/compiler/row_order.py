@@ -5,8 +5,8 @@ that a layer begins with the first lines that are there, while others still come
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.fusion import LayerCall
 from tilesim.tiled.compiler.input_stream import is_streamed

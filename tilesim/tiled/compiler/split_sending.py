@@ -7,10 +7,9 @@ Source: US 2025/0265455 [0047], [0065], [0067]; that a tile's own run comes back
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Protocol
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.lowering.allocation import Lifetime, allocate
 from tilesim.tiled.compiler.parameters import ParameterSets, SetKey
 from tilesim.tiled.compiler.wide_layout import StreamBuffer

@@ -5,12 +5,11 @@ their use.
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.mesh_sending import MeshSending
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import TENSOR_FLAGS, ProgramBuilder

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.machines.policies import ROWS
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.input_parts import InputPart

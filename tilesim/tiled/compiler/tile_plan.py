@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
 
 from tilesim.arithmetic.table import inputs as every_input
-from tilesim.classes import cached_property, dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.classifying import CHOICES, CLASSIFYING, Classifying
 from tilesim.lowering.operator_plan import NetworkInput, NetworkOutput, OperatorPlan, network_inputs, nodes_and_root

@@ -5,9 +5,9 @@ row for each stands beside its lowering.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from tilesim.classes import dataclass
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution, TransposeConvolution
 from tilesim.tiled.compiler.axis import NOTHING, clip

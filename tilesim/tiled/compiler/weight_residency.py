@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
 
-from tilesim.classes import dataclass
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy

@@ -5,11 +5,10 @@ parameters stream, and the parameters that stay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import field, replace
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
-from tilesim.classes import dataclass
 from tilesim.tiled.caching import Decision, Run
 from tilesim.tiled.compiler.feature_map import bitmap_of
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from tilesim.classes import dataclass
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.program import Program

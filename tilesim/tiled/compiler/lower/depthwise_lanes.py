@@ -11,11 +11,11 @@ Source: US 19/025,090 [0067], [0068] for one activation in all MACs; that it pay
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
 from tilesim.tiled.compiler.feature_map import padded
 from tilesim.tiled.compiler.lower.loop_order import ordered

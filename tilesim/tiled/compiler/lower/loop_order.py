@@ -11,8 +11,8 @@ assumption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 
-from tilesim.classes import dataclass
 from tilesim.machines.policies import BLOCKS, INPUTS, PIXELS, ROWS
 from tilesim.tiled.compiler.task import Level
 

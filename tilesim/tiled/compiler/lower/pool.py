@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Any
 
-from tilesim.classes import dataclass
 from tilesim.network.operators import AveragePool, MaxPool, Mean, Rescale
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
 from tilesim.tiled.compiler.traits import Fields, ReceptiveField, TileTraits, everything

@@ -11,13 +11,13 @@ pixels instead of n w. Source: assumption; US 19/025,090 [0067] for the word tha
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.tiled.compiler.feature_map import padded
 
 

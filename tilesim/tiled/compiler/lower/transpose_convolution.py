@@ -7,13 +7,12 @@ results lie a stride apart in the output: a tensorop a phase.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.network.operators import Convolution, Padding, TransposeConvolution
 from tilesim.tiled.compiler.feature_map import MapPart
 from tilesim.tiled.compiler.lower.convolution import lower_convolution

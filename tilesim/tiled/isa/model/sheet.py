@@ -11,8 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
+from functools import cached_property
 
-from tilesim.classes import cached_property
 from tilesim.tiled.isa.model.fields import Channel, Engine, Flag, MemoryName, Side
 
 NARROW, WIDE = MemoryName.NARROW, MemoryName.WIDE

@@ -9,9 +9,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
-from tilesim.classes import dataclass
 from tilesim.tiled.isa.model.fields import ORDINALS, node_name
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import History, TransferOrder

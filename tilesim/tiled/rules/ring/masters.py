@@ -9,10 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
 
-from tilesim.classes import dataclass
 from tilesim.tiled.rules.ring.collisions import Collision, Pair, at_once, located, reason
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.untimed.execution import UntimedExecution

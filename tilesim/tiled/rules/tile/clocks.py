@@ -8,11 +8,12 @@ flag too early, the tile is in ``doubt``.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, RING_ROLES
 from tilesim.tiled.rules.tile.instances import ENGINES, FLAGS, NONE, Fence, Instances, Numbers

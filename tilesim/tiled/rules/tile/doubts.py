@@ -8,12 +8,12 @@ of one on the flag of the other. A tile without hazards may be in doubt; one tha
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import dataclass
 from tilesim.tiled.rules.tile.clocks import Clocks
 from tilesim.tiled.rules.tile.effects import Effects, Section, Touched
 from tilesim.tiled.rules.tile.instances import ENGINES, FLAGS, Instances, Numbers, fences_of

@@ -5,10 +5,10 @@ waits for, and the bytes that it touches.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TypeAlias
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
 from tilesim.tiled.isa.model.likeness import Kinds

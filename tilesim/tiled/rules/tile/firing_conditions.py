@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from functools import lru_cache
 
-from tilesim.classes import dataclass
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import RingConsume, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.model.loops import Gate, completions, gates, iterations, without

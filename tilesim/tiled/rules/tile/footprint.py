@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.accesses import Access, accesses, extent, size_bytes
 from tilesim.tiled.isa.model.instructions import Instruction
 from tilesim.tiled.isa.model.loops import Domain, domains

@@ -13,10 +13,10 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from itertools import chain
 from operator import attrgetter
 
-from tilesim.classes import cached_property
 from tilesim.tiled.isa.model.fields import ORDINALS, Engine, Flag
 from tilesim.tiled.isa.model.instructions import TileFence, Work
 from tilesim.tiled.rules.tile.effects import Effects, Section, WatchedCounts

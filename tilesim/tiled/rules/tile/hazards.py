@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
 
-from tilesim.classes import dataclass
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.doubts import doubtful
 from tilesim.tiled.rules.tile.effects import Effects, Page, Section, Touched, effects_of

@@ -13,11 +13,12 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.loops import Gate
 from tilesim.tiled.rules.tile.effects import Effects
 from tilesim.tiled.rules.tile.happens_before import EXTERNAL, HappensBefore, TileStep

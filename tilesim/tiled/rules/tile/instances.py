@@ -7,12 +7,13 @@ the higher number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.fields import Engine, Flag
 from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.rules.tile.effects import Effects, Section

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 from math import gcd, prod
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.accesses import size_bytes
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import TensorOp, Work

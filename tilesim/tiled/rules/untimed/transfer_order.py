@@ -6,10 +6,9 @@ Packets keep their order from stop to stop, and what comes before at a stop come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from itertools import combinations
 
-from tilesim.classes import dataclass
 from tilesim.tiled.rules.untimed.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem
 

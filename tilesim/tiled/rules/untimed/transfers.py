@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilesim.arithmetic.classify import bytes_made
-from tilesim.classes import cached_property, dataclass
 from tilesim.tiled.isa.model.fields import ON_B, Channel, node_name
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.loops import iterations

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import field
+from dataclasses import dataclass, field
 
-from tilesim.classes import dataclass
 from tilesim.machines.program import where
 from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import words_per_access
