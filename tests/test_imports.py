@@ -24,7 +24,6 @@ ORDER = (
         "arithmetic",
         "shipped",
         "compiled",
-        "classes",
     },
     {"config", "sim", "statistics", "assembly"},
     {"network", "run", "energy"},
