@@ -32,8 +32,8 @@ def test_the_table_is_that_of_its_sources() -> None:
 def test_a_document_is_counts_times_energies() -> None:
     found = document(
         [
-            Tally("a", Action.WIDE_READ, [(0, 2, 512), (1, 1, 256)]),
-            Tally("b", Action.ADD_32, [(-1, 30, 0)]),
+            Tally("a", Action.WIDE_READ, [0, 1], [2, 1], [512, 256]),
+            Tally("b", Action.ADD_32, [-1], [30], [0]),
         ],
         layers=3,
     )
@@ -51,7 +51,9 @@ def test_a_document_is_counts_times_energies() -> None:
 def test_entries_of_a_file_replace_ours_and_price_the_same_counts_anew(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("wide_read: {pj: 2, source: measured}\nadd_8: {pj: 0.01, per: addition}\n")
-    before = document([Tally("a", Action.WIDE_READ, [(0, 2, 512)]), Tally("a", Action.ADD_32, [(0, 10, 0)])], layers=1)
+    before = document(
+        [Tally("a", Action.WIDE_READ, [0], [2], [512]), Tally("a", Action.ADD_32, [0], [10], [0])], layers=1
+    )
     after = priced(before, load_table(path))
     assert after["layers"][0]["actions"]["wide_read"] == {"count": 2, "bytes": 512, "pj": 1024.0}
     assert after["total_pj"] == 1025.0

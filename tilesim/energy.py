@@ -7,11 +7,12 @@ is not in it.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
+import numpy as np
 from pydantic import AfterValidator, Field, create_model
 
 from tilesim.config import ConfigSection, load
@@ -90,11 +91,15 @@ def load_table(path: Path) -> Table:
 
 
 class Tally(NamedTuple):
-    """How often the unit ``track`` took an ``action``: layer (-1: none), times, and bytes; arithmetic has none."""
+    """How often the unit ``track`` took an ``action``: for each of some layers (-1: none) the count, and the bytes;
+    arithmetic has none.
+    """
 
     track: str
     action: Action
-    of_layers: Sequence[tuple[int, int, int]]
+    layers: Sequence[int]
+    counts: Sequence[int]
+    sizes_bytes: Sequence[int]
 
 
 Sums: TypeAlias = dict[Action, tuple[int, int]]
@@ -105,12 +110,17 @@ NOTHING = (0, 0)
 def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim."""
     units: dict[str, Sums] = defaultdict(dict)
+    by_action: dict[Action, tuple[list[int], ...]] = defaultdict(lambda: ([], [], []))
+    for track, action, *parts in tallies:
+        for column, part in zip(by_action[action], parts, strict=True):
+            column.extend(part)
+        _, counts, sizes_bytes = parts
+        before = units[track].get(action, NOTHING)
+        units[track][action] = before[0] + sum(counts), before[1] + sum(sizes_bytes)
     of_layers: list[Sums] = [{} for _ in range(layers + 1)]  # that of none is the last one
-    for track, action, parts in tallies:
-        for layer, count, size_bytes in parts:
-            for each in (units[track], of_layers[layer]):
-                before = each.get(action, NOTHING)
-                each[action] = before[0] + count, before[1] + size_bytes
+    for action, columns in by_action.items():
+        for layer, sums in _by_layer(columns, layers):
+            of_layers[layer][action] = sums
     total: Sums = {}
     for each in of_layers:
         for action, (count, size_bytes) in each.items():
@@ -125,6 +135,17 @@ def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
         "total_pj": 0.0,
     }
     return priced(counted, default_table())
+
+
+def _by_layer(columns: Sequence[Sequence[int]], layers: int) -> Iterator[tuple[int, tuple[int, int]]]:
+    """What was counted for each layer that has some."""
+    of_layer, *numbers = (np.array(column, np.int64) for column in columns)
+    sums = np.zeros((2, layers + 1), np.int64)
+    for own, each in zip(sums, numbers, strict=True):
+        np.add.at(own, of_layer, each)
+    for layer in np.unique(of_layer).tolist():
+        count, size_bytes = sums[:, layer].tolist()
+        yield layer, (count, size_bytes)
 
 
 def _bare(sums: Sums) -> EnergyByAction:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from itertools import repeat
 
 from tilesim import energy
 from tilesim.energy import Tally
@@ -142,13 +143,16 @@ def tallies(
     """
     layers = _layer_of(program)
     for unit in units:
-        for action, counts in unit.acted.items():
-            width, times = widths.get(action, 0), _counted(counts, layers).items()
-            yield Tally(unit.track, action, [(layer, count, count * width) for layer, count in times])
+        for action, acted in unit.acted.items():
+            width, times = widths.get(action, 0), _counted(acted, layers)
+            sizes = [count * width for count in times.values()] if width else [0] * len(times)
+            yield Tally(unit.track, action, [*times], [*times.values()], sizes)
     for action, links in carriers.items():
+        width = widths[action]
         for unit in links:
-            width, moved = widths[action], _counted(unit.moved, layers).items()
-            yield Tally(unit.track, action, [(layer, sent // width, sent) for layer, sent in moved])
+            if moved := _counted(unit.moved, layers):
+                counts = [size_bytes // width for size_bytes in moved.values()]
+                yield Tally(unit.track, action, [*moved], counts, [*moved.values()])
 
 
 def _layer_of(program: Program) -> dict[str, int]:
@@ -158,9 +162,12 @@ def _layer_of(program: Program) -> dict[str, int]:
 
 def _counted(counts: Mapping[str, int], layers: Mapping[str, int]) -> Mapping[int, int]:
     """What was counted for instructions, for the layers that these belong to."""
-    sums: dict[int, int] = {}
-    for label, count in counts.items():
-        layer = layers.get(label, -1)
+    of_each = [*map(layers.get, counts, repeat(-1))]
+    sums = dict(zip(of_each, counts.values(), strict=True))
+    if len(sums) == len(counts):
+        return sums
+    sums = {}
+    for layer, count in zip(of_each, counts.values(), strict=True):
         sums[layer] = sums.get(layer, 0) + count
     return sums
 

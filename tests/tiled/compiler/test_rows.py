@@ -6,7 +6,8 @@ from hypothesis import strategies as st
 from tilesim.tiled.compiler.arrangement import Arrangement
 from tilesim.tiled.compiler.axis import Axis
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapShape, padded
-from tilesim.tiled.compiler.rows import part_words, rows_for, spill_bytes
+from tilesim.tiled.compiler.rows import block, meet, part_words, rows_for, spill_bytes
+from tilesim.tiled.isa.model.fields import Traversal
 from tilesim.tiled.isa.model.loops import addresses
 from tilesim.tiled.topology import Grid
 
@@ -50,3 +51,18 @@ def test_every_word_of_a_part_is_visited_in_order_and_the_rest_stays_in_the_slac
     assert len(visited) * 4 == rows_for(part, row) * row
     assert visited[: len(inner)] == inner
     assert max(visited) + 4 <= map_.address + map_.size_bytes + spill_bytes(map_, [traversal], 4)
+
+
+blocks = st.builds(
+    lambda address, lines, line, words: block(4 * address, lines, 4 * line, words, 4),
+    st.integers(0, 40),
+    st.integers(1, 4),
+    st.integers(-9, 9).filter(bool),
+    st.integers(1, 6),
+)
+
+
+@given(blocks, blocks)
+def test_rectangles_meet_that_have_a_word_in_common(one: Traversal, other: Traversal) -> None:
+    words = ({*addresses(each.nest, each.reference).tolist()} for each in (one, other))
+    assert meet(one, other) == bool(set.intersection(*words))

@@ -71,12 +71,12 @@ POOL = replace(ELEMENTWISE, operation=Operation.MAXIMUM, nest=nest(x=50, k=9, la
 
 
 def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_rows: int = 0) -> Actions:
-    """What a unit counts of ``ops``, run on a chip of one tile if no other is given; ``acted`` before has no part."""
+    """What a unit counts of ``ops``, run on a chip of one tile if no other is given."""
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
     found = tallies(Program("test", bench.chip.topology, (), ops), measured(bench.chip))
-    mine = (tally for tally in found if tally.track == f"chip.{track}" and tally.of_layers)
-    return {tally.action: sum(times for _, times, _ in tally.of_layers) for tally in mine}
+    mine = (tally for tally in found if tally.track == f"chip.{track}")
+    return {tally.action: sum(tally.counts) for tally in mine}
 
 
 # ---- buses ---------------------------------------------------------------------------------------------------------

@@ -6,18 +6,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-import numpy as np
-
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
 from tilesim.tiled.compiler.lines import LineArrivals, by_segment, earliest
 from tilesim.tiled.compiler.mesh_rows import MeshRows, Moves, arrival_flag
 from tilesim.tiled.compiler.program_builder import Arrival, ProgramBuilder
-from tilesim.tiled.compiler.rows import block, each_row
+from tilesim.tiled.compiler.rows import block, each_row, meet
 from tilesim.tiled.compiler.sides import COLUMNS_FROM, ROWS_FROM, sides_read
 from tilesim.tiled.isa.model.fields import OPPOSITE, Flag, Side, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut, increments, raised_flag
-from tilesim.tiled.isa.model.loops import addresses
 
 Counts = Mapping[tuple[int, Flag], int]
 _ReceiveKey = tuple[Side, int, int | None, tuple[Watcher, ...], bool]
@@ -245,8 +242,7 @@ class Halo:
     def _meet(self, a: Traversal, b: Traversal) -> bool:
         key = id(a), id(b)
         if key not in self._met:
-            ones, others = (addresses(words.nest, words.reference) for words in (a, b))
-            self._met[key] = a, b, bool(np.isin(ones, others).any())
+            self._met[key] = a, b, meet(a, b)
         return self._met[key][2]
 
     def _send(self, tile: int, side: Side, rows: range, columns: range, wait: list[Watcher]) -> MeshOut | None:

@@ -6,9 +6,12 @@ from collections.abc import Iterable
 from dataclasses import replace
 from functools import lru_cache
 
+import numpy as np
+
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import RingConsume
+from tilesim.tiled.isa.model.loops import addresses
 
 
 def wide_rows(address: int, rows: int, row_bytes: int) -> Traversal:
@@ -108,3 +111,20 @@ def block(address: int, lines: int, line_bytes: int, words: int, word_bytes: int
     used = [axis for axis in axes if axis[1] > 1] or [axes[1]]
     strides = tuple((name, stride) for name, bound, stride in used if bound > 1)
     return Traversal(Nest(tuple(Loop(name, bound) for name, bound, _ in used)), Reference(address, strides))
+
+
+def meet(a: Traversal, b: Traversal) -> bool:
+    """Whether some word is in both; most are far apart."""
+    (low, high), (other_low, other_high) = _span(a), _span(b)
+    if low > other_high or other_low > high:
+        return False
+    ones, others = (addresses(words.nest, words.reference) for words in (a, b))
+    return bool(np.isin(ones, others).any())
+
+
+def _span(words: Traversal) -> tuple[int, int]:
+    """The lowest and the highest address, or beyond, if an alternate limit leaves some out."""
+    strides = dict(words.reference.strides)
+    moves = [(loop.bound - 1) * strides.get(loop.name, 0) for loop in words.nest.loops]
+    base = words.reference.base
+    return base + sum(move for move in moves if move < 0), base + sum(move for move in moves if move > 0)

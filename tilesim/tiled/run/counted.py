@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator, Sequence
+from itertools import compress
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.run.noted import bus_bytes
 from tilesim.tiled.topology import Topology
@@ -113,10 +115,14 @@ class _Counter:
         self._labels: dict[int, str] = {}
         for op in program.run:
             self._labels.setdefault(op.layer, op.label)
-        self._acts: dict[tuple[str, int, int], Counter[Action]] = {}
+        self._acts: dict[str, dict[tuple[int, int], Counter[Action]]] = defaultdict(dict)
+        """By the unit's name, then by the tiles, none for a unit of the chip, and the layer."""
         layers, nodes, stops = len(program.layers) + 1, self._topology.ring_links, self._topology.instruction_bus_stops
+        tiles = self._topology.tiles
         self._moves: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
         self._ring = np.zeros((nodes, layers), np.int64)
+        self._produced = np.zeros((tiles, layers), np.int64)
+        self._mesh = {side: np.zeros((tiles, layers), np.int64) for side in Side}
         self._carried = np.zeros((stops + 1, layers), np.int64)
         """By how many stops an instruction passes; those of no layer, as everywhere here, are the last ones."""
 
@@ -131,6 +137,9 @@ class _Counter:
         passed = self._carried[::-1].cumsum(axis=0)[-2::-1]
         self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
         self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
+        self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
+        for side, over in self._mesh.items():
+            self._moves |= {f"mesh.tile{tile}.{side}": over[tile] for tile in np.flatnonzero(over.any(axis=1)).tolist()}
         self._book()
 
     def _book(self) -> None:
@@ -139,11 +148,26 @@ class _Counter:
             shown = np.flatnonzero(moved)
             named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
             self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
-        for (name, tiles, layer), actions in self._acts.items():
-            for track in [f"tile{tile}.{name}" for tile in bits(tiles)] if tiles else [name]:
-                unit = self._units[f"chip.{track}"]
-                unit.instruction = self._labels[layer]
-                unit.act(actions)
+        for name, acts in self._acts.items():
+            for tracks_alike, chosen in self._alike(name, [tiles for tiles, _ in acts]):
+                first = self._units[f"chip.{tracks_alike[0]}"]
+                for (_, layer), actions in compress(acts.items(), chosen):
+                    first.instruction = self._labels[layer]
+                    first.act(actions)
+                for other in tracks_alike[1:]:
+                    self._units[f"chip.{other}"].acted = first.acted
+
+    def _alike(self, name: str, bitmaps: Sequence[int]) -> Iterator[tuple[list[str], Sequence[bool]]]:
+        """The units of a name that take part in the same of some acts, for these tiles, and in which."""
+        if not bitmaps[0]:
+            yield [name], [True] * len(bitmaps)
+            return
+        rows = tile_rows(bitmaps, self._topology.tiles)
+        found: dict[bytes, list[int]] = defaultdict(list)
+        for tile in np.flatnonzero(rows.any(axis=0)).tolist():
+            found[rows[:, tile].tobytes()].append(tile)
+        for tiles in found.values():
+            yield [f"tile{tile}.{name}" for tile in tiles], rows[:, tiles[0]].tolist()
 
     def _count(self, op: Any) -> None:
         if isinstance(op, Infeed):
@@ -165,13 +189,12 @@ class _Counter:
         if isinstance(op, RingProduce):
             size_bytes = iterations(op.read.nest) * self._row_bytes
             for tile in bits(op.tiles):
-                self._move(f"tile{tile}.ring_producer", op.layer, size_bytes)
+                self._produced[tile, op.layer] += size_bytes
                 self._pass(tile + 1, op.to, op.layer, size_bytes)
         elif isinstance(op, MeshOut):
             [side] = operands(op, self._topology)
             size_bytes = iterations(op.read.nest) * sizes_bytes(self._topology)[side.unit]
-            for tile in bits(op.tiles):
-                self._move(f"mesh.tile{tile}.{op.side}", op.layer, size_bytes)
+            self._mesh[op.side][bits(op.tiles), op.layer] += size_bytes
 
     def _count_infeed(self, op: Infeed) -> None:
         size_bytes = op.rows * self._row_bytes
@@ -201,7 +224,7 @@ class _Counter:
         self._moves[track][layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
-        self._acts.setdefault((name, getattr(op, "tiles", 0), op.layer), Counter()).update(actions)
+        self._acts[name].setdefault((getattr(op, "tiles", 0), op.layer), Counter()).update(actions)
 
 
 def _parts(program: Program, timing: Timing) -> list[RunPart]:

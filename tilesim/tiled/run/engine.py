@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import gc
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -12,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.errors import AccessError, InputError
 from tilesim.machines import frame
+from tilesim.machines.collecting import without_collector
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run, RunProgress
 from tilesim.sim.trace.recorder import Recording
@@ -52,20 +51,8 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
         library()
     except NoCompiler as error:
         return _without_core(error, options.engine == "compiled")
-    with _without_collector():
+    with without_collector():
         return _run(frame.named(program), inputs, options)
-
-
-@contextmanager
-def _without_collector() -> Iterator[None]:
-    """What a run makes lives to its end: to look for garbage meanwhile, among all of a program, takes a tenth."""
-    was_on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if was_on:
-            gc.enable()
 
 
 def _without_core(error: NoCompiler, asked: bool) -> str:
