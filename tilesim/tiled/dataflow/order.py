@@ -20,6 +20,8 @@ from tilesim.tiled.flat.tables import Numbers
 
 Tiles: TypeAlias = NDArray[np.bool_]
 NOT_YET = np.iinfo(np.int32).max
+FEW = 4
+"""One of so many tiles, below which it pays to look at them alone."""
 MOST_WAITING = 48
 """So many whole effects may wait for others before the first one no longer does."""
 
@@ -69,6 +71,8 @@ class _Section:
         begins = np.argsort(when.min(axis=1))
         self._when = when[begins]
         """By effect and tile, as places among the pieces; :data:`NOT_YET` where there is nothing to be carried out."""
+        self._left = np.count_nonzero(self._when < NOT_YET, axis=1).tolist()
+        """On how many tiles each is to be carried out yet."""
         self._place, self._end = ends[begins].T.tolist()
         self._needs: dict[int, Numbers] = {}
         self._of_place: dict[int, list[int]] = defaultdict(list)
@@ -140,11 +144,10 @@ class _Section:
         """Those in its way that have begun, and are through before it on some tile."""
         if len(self._begun) == 1:
             return []
-        place, first, tiles = self._place[effect], self._begun.start, np.flatnonzero(self._when[effect] < NOT_YET)
-        begun, own = self._when[first : self._begun.stop], self._when[effect]
-        sooner = (
-            begun[:, tiles] < own[tiles] if len(tiles) < len(own) // 4 else begun < np.where(own < NOT_YET, own, -1)
-        )
+        place, first, own = self._place[effect], self._begun.start, self._when[effect]
+        tiles, begun = np.flatnonzero(own < NOT_YET), self._when[first : self._begun.stop]
+        few = len(tiles) < len(own) // FEW
+        sooner = begun[:, tiles] < own[tiles] if few else begun < np.where(own < NOT_YET, own, -1)
         before = np.flatnonzero(sooner.any(axis=1)) + first
         return [other for other in before.tolist() if self._clash(self._place[other], place)]
 
@@ -178,7 +181,8 @@ class _Section:
         else:
             self._carry_on(place, tiles, end)
         self._when[effect, tiles] = NOT_YET
-        if (self._when[effect] < NOT_YET).any():
+        self._left[effect] -= len(tiles)
+        if self._left[effect]:
             waiting = [other for other in self._behind[effect] if other in self._held]
             self._held.update((other, {*self._in_the_way(other)}) for other in waiting)
         else:
