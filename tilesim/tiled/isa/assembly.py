@@ -131,7 +131,6 @@ ASSEMBLY = Assembly(
     rules=(
         "arithmetic",
         "assembly",
-        "classes.py",
         "machines",
         "network/graph.py",
         "network/operators",
