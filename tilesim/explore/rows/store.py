@@ -22,7 +22,6 @@ no more: :class:`tilesim.explore.rows.claimant.Claimant`.
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import sqlite3
@@ -222,18 +221,6 @@ class Store:
             yield
         except (sqlite3.Error, UnicodeDecodeError) as fault:  # SQLite's sentences have words of a damaged file in them
             raise InputError(f"{self.path}: the store cannot be read: {printable(str(fault))}") from None
-
-
-@contextmanager
-def _no_garbage() -> Iterator[None]:
-    """None is looked for in here: where all that is made stays, looking takes as long as making it."""
-    looked_for = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if looked_for:
-            gc.enable()
 
 
 def _make(path: Path) -> None:
