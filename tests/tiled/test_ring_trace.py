@@ -16,7 +16,6 @@ from tilesim import load_program, simulate
 from tilesim.errors import RunError
 from tilesim.findings import Finding
 from tilesim.machines import frame
-from tilesim.machines.holds import holds
 from tilesim.shipped import shipped
 from tilesim.sim.trace.packets import PacketSeen, save_packets
 from tilesim.tiled import ring_trace
@@ -26,7 +25,8 @@ from tilesim.tiled.laboratory.program import program_of
 from tilesim.tiled.laboratory.suite import cases
 from tilesim.tiled.ring_trace import judged
 from tilesim.tiled.rules.ring.readings import Reading
-from tilesim.tiled.run.event_driven import run_sections, tiles_of
+from tilesim.tiled.run.delayed_issue import holds_of
+from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.units.chip import Chip
 
 GUIDED = sorted((shipped("workloads") / "dual-master").glob("*.tasm"))
@@ -113,7 +113,7 @@ def observed(program: Program, reading: Reading, random: Random) -> tuple[list[P
     labels = [op.label for op in program.run if isinstance(op, RingConsume | RingProduce | Infeed)]
     held = {label: random.randrange(LATEST) for label in random.sample(labels, random.randint(0, len(labels)))}
     try:
-        run_sections(chip, program, [], holds(program, held, tiles_of))
+        run_sections(chip, program, [], holds_of(program, held))
     except RunError as error:
         return packets, error.findings
     return packets, chip.monitor.findings()

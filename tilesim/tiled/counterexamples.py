@@ -18,7 +18,7 @@ import numpy as np
 from tilesim.errors import HangError
 from tilesim.findings import Finding
 from tilesim.machines import frame
-from tilesim.machines.holds import LATEST, holds
+from tilesim.machines.holds import LATEST
 from tilesim.sim.trace.packets import PacketSeen
 from tilesim.tiled.isa.model.fields import node_name
 from tilesim.tiled.isa.model.instructions import (
@@ -39,7 +39,8 @@ from tilesim.tiled.rules.soundness import unrunnable
 from tilesim.tiled.rules.untimed.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, WorkItem, WorkQueues, work_queues
 from tilesim.tiled.run import host_driver
-from tilesim.tiled.run.event_driven import run_sections, tiles_of
+from tilesim.tiled.run.delayed_issue import holds_of
+from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.units.chip import Chip
 from tilesim.tiled.units.ring.ring_monitor import AT_ONCE, MEETING
 
@@ -137,7 +138,7 @@ def _noticed(program: Program, given: StartTimes, masters: Reading, on_packet: O
     if on_packet is not None:
         chip.monitor.tell(lambda seen: on_packet((seen[0] - chip.section[1], *seen[1:])))
     try:
-        run_sections(chip, program, host.rows, holds(program, given, tiles_of))
+        run_sections(chip, program, host.rows, holds_of(program, given))
     except HangError as error:
         return error.findings
     return chip.monitor.findings()

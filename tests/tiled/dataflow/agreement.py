@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -28,6 +28,7 @@ def _is_made() -> bool:
     return True
 
 
+NO_HOLDS: Mapping[str, int] = {}
 COMPILED = pytest.mark.skipif(not _is_made(), reason="nothing to compile the timing core with")
 
 
@@ -36,12 +37,15 @@ def inputs_for(program: Program, samples: int = 1) -> list[NDArray[Any]]:
     return [np.concatenate(arrays) for arrays in zip(*several, strict=True)]
 
 
-def must_agree(program: Program, inputs: Sequence[NDArray[Any]] | None = None) -> Run:
+def must_agree(
+    program: Program, inputs: Sequence[NDArray[Any]] | None = None, holds: Mapping[str, int] = NO_HOLDS
+) -> Run:
     """The run of the compiled engine, which says the same with its trace and without."""
     given = inputs_for(program) if inputs is None else inputs
-    defined, run = (simulate(program, given, _options(engine, Recording())) for engine in ("simpy", "compiled"))
+    options = [RunOptions(engine=engine, recording=Recording(), holds=holds) for engine in ("simpy", "compiled")]
+    defined, run = (simulate(program, given, each) for each in options)
     must_be_same(run, defined)
-    plain = simulate(program, given, _options("compiled"))
+    plain = simulate(program, given, RunOptions(engine="compiled", holds=holds))
     assert plain.trace is None
     assert plain.statistics == {**run.statistics, "trace_sha256": None}
     return run
@@ -50,14 +54,11 @@ def must_agree(program: Program, inputs: Sequence[NDArray[Any]] | None = None) -
 def must_trace_alike(program: Program, recording: Recording) -> Trace:
     """What the compiled engine records."""
     given = inputs_for(program)
-    defined, run = (simulate(program, given, _options(engine, recording)) for engine in ("simpy", "compiled"))
+    options = [RunOptions(engine=engine, recording=recording) for engine in ("simpy", "compiled")]
+    defined, run = (simulate(program, given, each) for each in options)
     must_be_same(run, defined)
     assert run.trace is not None
     return run.trace
-
-
-def _options(engine: str, recording: Recording | None = None) -> RunOptions:
-    return RunOptions(engine=engine, recording=recording)
 
 
 def must_be_same(run: Run, defined: Run) -> None:

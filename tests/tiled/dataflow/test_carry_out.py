@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 import tilesim
 from tests.tiled.corpus.gates import with_gates
+from tests.tiled.corpus.holds import random_holds
 from tests.tiled.corpus.links import with_narrow_links
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
@@ -148,6 +149,7 @@ def tally(numbers: range) -> Counter[str]:
                 continue
             try:
                 must_agree(program, inputs_of(program))
+                must_agree(program, inputs_of(program), random_holds(program, number))
             except (ProgramError, RunError):  # no program, or one that can't come to its end
                 found["none"] += 1
             else:

@@ -26,7 +26,7 @@ from tilesim.tiled.mending.suggestion import suggested
 from tilesim.tiled.rules.proof import proof_of
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.tile.hazards import unordered
-from tilesim.tiled.run.event_driven import tiles_of
+from tilesim.tiled.run.delayed_issue import tiles_of
 from tilesim.tiled.run.touched import misplaced
 
 GUIDED = shipped("workloads") / "dual-master"

@@ -67,6 +67,15 @@ static int has_bit(const Core *core, i64 bitmap, i64 bit) {
     return bit >= 0 && bit < 64 * core->chip.bitmap_words && marked(core->bitmaps + bitmap, bit);
 }
 
+/* When an instruction that is taken up begins on a tile (-1: around them): now, or at the end of its hold. */
+static i64 begins_at(const Core *core, i64 op, i64 tile) {
+    const i64 *hold = core->pool + core->ops[op].holds, *end = hold + 2 * core->ops[op].hold_count;
+    i64 at = 0;
+    for (; hold < end; hold += 2)
+        if (hold[0] == EVERYWHERE || hold[0] == tile) at = core->start + hold[1];
+    return at > core->cycle ? at : core->cycle;
+}
+
 /* A unit around the tiles is through with its instruction. */
 static void rests(Core *core, Thread *thread, i64 unit) {
     log_row(&core->events, core->cycle, -1, thread->op, unit, RETIRED, 0);
@@ -124,6 +133,17 @@ static int fifo_take(Core *core, Fifo *fifo) {
     fifo->head = (fifo->head + 1) % fifo->capacity;
     fifo->count--;
     return item;
+}
+
+/* A unit around the tiles takes up its next instruction: BUSY, when it begins. */
+static i32 takes_up(Core *core, Thread *thread) {
+    if (thread->op < 0) {
+        if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
+        thread->op = fifo_take(core, &thread->buffer);
+        thread->until = begins_at(core, thread->op, -1);
+        wake_bus(core, core->chip.tiles);
+    }
+    return core->cycle < thread->until ? HOLD : BUSY;
 }
 
 static i64 new_transfer(Core *core, i64 op, i64 shift, i64 rows, i64 destinations, i64 sender) {

@@ -35,7 +35,8 @@ static void note_master(Core *core, const Thread *thread, i32 kind, i64 node) {
 
 static void commit_threads(Core *core, i32 infeed, i32 outfeed, i32 classifier) {
     note_master(core, &core->infeed, infeed, 0);
-    note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed, core->taken);
+    note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed,
+         core->taken + (outfeed == HOLD));
     note_master(core, &core->classifier, classifier, core->chip.tiles + 1);
     core->passed += core->passing;
     core->passing = 0;
@@ -75,7 +76,7 @@ static i64 next_event(const Core *core) {
     const Thread *threads[] = {&core->host_infeed, &core->infeed, &core->outfeed, &core->classifier};
     for (int k = 0; k < 4; k++) {
         if (queues[k]->count) next = sooner(now, next, queues[k]->at[queues[k]->head]);
-        if (threads[k]->state != RESTS) next = sooner(now, next, threads[k]->until);
+        next = sooner(now, next, threads[k]->until);
     }
     EACH(k, core->carrying, core->chip.tiles + 3) {
         const Stop *stop = &core->stops[k];
@@ -84,9 +85,11 @@ static i64 next_event(const Core *core) {
     }
     EACH(k, core->active, core->chip.tiles + 1)
         if (core->bus[k].inbox.count) next = sooner(now, next, core->bus[k].inbox.at[core->bus[k].inbox.head]);
-    EACH(k, core->awake, core->chip.tiles) for (int side = 0; side < 4; side++) {
-        const Link *link = core->tiles[k].engines[MESH_IN_NORTH + side].link;
+    EACH(k, core->awake, core->chip.tiles) for (int number = 0; number < ENGINES; number++) {
+        const Engine *engine = &core->tiles[k].engines[number];
+        const Link *link = engine->link;
         if (link && link->count) next = sooner(now, next, link->arrivals[link->head]);
+        next = sooner(now, sooner(now, next, engine->addressed_at), engine->begins_at);
     }
     return next;
 }

@@ -40,7 +40,8 @@ typedef struct Engine {
     i32 fills, made, fill_step;                                 /* mesh */
     i32 transfer, parts, packet, row, open, taken_now;          /* ring */
     i32 awaited, unfinished; /* `awaited`: the flag */
-    i64 fill_cycles, rises_at; /* `rises_at`: the iteration with which its flag does */
+    i64 begins_at, addressed_at; /* held until, and until its first address is there */
+    i64 rises_at; /* the iteration with which its flag does */
     Fifo buffer;
 } Engine;
 

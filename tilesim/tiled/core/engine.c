@@ -86,15 +86,8 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
 }
 
 static void prepare(Core *core, Tile *tile, Engine *engine) {
-    if (engine->fill_cycles > 0) {
-        engine->fill_cycles--;
-        core->stirred = 1;
-        engine->kind = TRAVERSAL;
-        if (!engine->fill_cycles) wait_is_over(core, tile, engine, TRAVERSAL, core->cycle + 1);
-        return;
-    }
-    engine->kind = FLAG;
-    if (passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
+    engine->kind = core->cycle < engine->begins_at ? HOLD : core->cycle < engine->addressed_at ? TRAVERSAL : FLAG;
+    if (engine->kind == FLAG && passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
 }
 
 static void proceed(Core *core, Tile *tile, Engine *engine) {
@@ -113,9 +106,12 @@ static void request(Core *core, Tile *tile, Engine *engine) {
         if (fifo_head(&engine->buffer, core->cycle) < 0) return;
         engine->op = fifo_take(core, &engine->buffer);
         wake_bus(core, tile->index);
-        engine->fill_cycles = core->chip.fill_cycles;
+        engine->begins_at = begins_at(core, engine->op, tile->index);
+        engine->addressed_at = engine->begins_at + core->chip.fill_cycles;
         engine->gate = engine->begun = 0;
         wait_is_over(core, tile, engine, IDLE, core->cycle);
+        wait_is_over(core, tile, engine, HOLD, engine->begins_at);
+        wait_is_over(core, tile, engine, TRAVERSAL, engine->addressed_at);
     }
     if (!engine->begun) prepare(core, tile, engine);
     if (engine->begun) proceed(core, tile, engine);
@@ -191,7 +187,7 @@ static void commit_tensor(Core *core, Tile *tile, Engine *engine) {
         tile->works = any;
         core->stirred |= any;
     }
-    note(core, tile->mac, core->cycle, cause, op);
+    note(core, tile->mac, core->cycle, cause == HOLD ? IDLE : cause, op);
     note(core, engine->account, core->cycle, any ? BUSY : held, op);
 }
 

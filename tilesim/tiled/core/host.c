@@ -73,8 +73,7 @@ static i32 live_infeed(Core *core) {
         i32 kind;
         switch (thread->state) {
         case RESTS:
-            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
-            thread->op = fifo_take(core, &thread->buffer);
+            if ((kind = takes_up(core, thread)) != BUSY) return kind;
             thread->transfers_done = thread->row = 0;
             thread->state = TURNS;
             break;
@@ -113,10 +112,10 @@ static void next_row_of_outfeed(Core *core) {
 
 static i32 live_outfeed(Core *core) {
     Thread *thread = &core->outfeed;
+    i32 kind;
     for (;;) switch (thread->state) {
         case RESTS:
-            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
-            thread->op = fifo_take(core, &thread->buffer);
+            if ((kind = takes_up(core, thread)) != BUSY) return kind;
             thread->row = 0;
             next_row_of_outfeed(core);
             break;
@@ -152,9 +151,7 @@ static i32 live_classifier(Core *core) {
         i32 kind;
         switch (thread->state) {
         case RESTS:
-            if (fifo_head(&thread->buffer, core->cycle) < 0) return IDLE;
-            thread->op = fifo_take(core, &thread->buffer);
-            wake_bus(core, core->chip.tiles);
+            if ((kind = takes_up(core, thread)) != BUSY) return kind;
             thread->row = thread->got = 0;
             thread->state = READS;
             break;

@@ -12,7 +12,7 @@ MOST = 1 << 40
 """Below this are the cycles of a run, and all counts."""
 FEW = 1 << 30
 """Below this is what an engine counts in one instruction."""
-KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work")
+KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work", "hold")
 """Kinds of cycles, in the order of an account's numbers."""
 CAUSES = (*KINDS, *Flag)
 """What a unit's cycles are for, a kind or the flag that is awaited."""
@@ -75,6 +75,7 @@ SOME = Number(1, FEW)
 TENSOR, COPIES = (Engine.TENSOR,), (Engine.NARROW_TO_WIDE, Engine.WIDE_TO_NARROW)
 MESH_IN, MESH_OUT = (tuple(engine for engine in KNOWN if engine.startswith(name)) for name in ("mesh_in", "mesh_out"))
 ALL, OVER_BUS = (*KNOWN, *OPS[1:]), (*KNOWN, "fence", "record", "classify")
+HELD = (*KNOWN, "classify", "infeed", "outfeed")
 SENDERS = (Engine.RING_PRODUCER, "infeed", "classify")
 RUN = {
     "end": SOME,
@@ -85,12 +86,20 @@ RUN = {
 }
 """Result groups that are alike: up to which, extra reads, issues and writes of each, how far back a hazard lies."""
 BEFORE_IT_BEGINS = -1
+EVERYWHERE = -1
 GATE = {"iteration": Number(BEFORE_IT_BEGINS, "rounds"), "flag": FLAG, "expected": Number(-MOST)}
 """What holds an instruction until a flag has counted enough: an iteration, or all of it."""
+
+HOLD = {"tile": Number(EVERYWHERE, "tiles"), "cycle": Number(below=MOST, more=1)}
+"""Before which cycle of its section an instruction does not begin, on a tile or wherever it goes; the last one that is
+for a tile counts.
+"""
 
 OF_OPS = {
     "kind": Column(Number(below=len(OPS)), ALL),
     "engine": Column(Number(below=len(KNOWN)), KNOWN),
+    "holds": Column(Rows("hold_count", HOLD, step=0), HELD),
+    "hold_count": Column(Number(), HELD),
     "words": Column(Number(), OVER_BUS),
     "header": Column(Bitmap("tiles", 1), OVER_BUS),
     "last_stop": Column(Number(-1), OVER_BUS),
@@ -101,7 +110,7 @@ OF_OPS = {
     "rise_count": Column(Number(), KNOWN),
     "rise_period": Column(Number(), KNOWN),
     "flag": Column(FLAG, KNOWN),
-    "rounds": Column(SOME, (*KNOWN, "classify", "infeed", "outfeed")),
+    "rounds": Column(SOME, HELD),
     "runs": Column(Rows("run_count", RUN, step=1, last="rounds"), TENSOR),
     "run_count": Column(SOME, TENSOR),
     "has_weights": Column(ONE_OR_NOT, TENSOR),
@@ -181,6 +190,7 @@ def header_text() -> str:
         *_constants("", EVENTS),
         *(f"#define {unit.upper()}_UNIT {len(Engine) + k}" for k, unit in enumerate(UNITS)),
         f"#define BEFORE_IT_BEGINS ({BEFORE_IT_BEGINS})",
+        f"#define EVERYWHERE ({EVERYWHERE})",
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",
         f"#define RUN_COLUMNS {len(RUN)}",

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from math import ceil
 from typing import Any
 
@@ -11,7 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
-from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, OPS, SOURCES
+from tilesim.machines.holds import NO_HOLDS, Holds
+from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, EVERYWHERE, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest
@@ -20,6 +22,7 @@ from tilesim.tiled.isa.model.instructions import (
     Classify,
     Copy,
     Infeed,
+    Instruction,
     MeshIn,
     MeshOut,
     NarrowToWide,
@@ -51,7 +54,7 @@ KINDS = {op: k for k, op in enumerate(OPS)}
 class RowMaker:
     """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
 
-    def __init__(self, program: Program, decoder: Decoder | None = None) -> None:
+    def __init__(self, program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> None:
         topology = program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
@@ -64,6 +67,9 @@ class RowMaker:
         self._lists: dict[tuple[int, ...], int] = {}
         self._bitmaps: dict[int, int] = {}
         self._announced = 0
+        self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
+        for (label, tile), cycle in holds.items():
+            self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
         self._work: dict[int, tuple[Decoded, Row]] = {}
         self._periods: dict[tuple[int, ...], int] = {}
         self._makers: Mapping[type, Callable[[Any], Row]] = {
@@ -104,7 +110,12 @@ class RowMaker:
             "last_stop": header.bit_length() - 1,
             "layer": request * self._layers + op.layer + 1,
             **self._makers[type(op)](op),
+            **self._held(op),
         }
+
+    def _held(self, op: Instruction) -> Row:
+        holds = sorted(self._holds.get(op.label, ()))  # those of a tile come after what is for all
+        return {"holds": self._list(chain(*holds)), "hold_count": len(holds)} if holds else {}
 
     def _list(self, numbers: Iterable[int]) -> int:
         content = tuple(numbers)

@@ -9,6 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS
 from tilesim.tiled.flat.host import owed, sent
 from tilesim.tiled.flat.rows import RowMaker
@@ -36,9 +37,11 @@ class Tables:
     """
 
 
-def tables_of(program: Program, decoder: Decoder | None = None) -> Tables:
-    """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops."""
-    maker = RowMaker(program, decoder)
+def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> Tables:
+    """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops; ``holds``:
+    before which cycles of a section instructions do not begin.
+    """
+    maker = RowMaker(program, decoder, holds)
     requests = iter(requests_of(program))
     places = [(op, not k) for section in _sections(program) for k, op in enumerate(section)]
     rows = [maker.row(op, first, next(requests)) for op, first in places]

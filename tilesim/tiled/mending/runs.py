@@ -12,11 +12,12 @@ from numpy.typing import NDArray
 
 from tilesim.errors import RunError
 from tilesim.machines import frame
-from tilesim.machines.holds import Holds, holds
+from tilesim.machines.holds import Holds
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.soundness import races, unrunnable
 from tilesim.tiled.run import host_driver
-from tilesim.tiled.run.event_driven import run_sections, tiles_of
+from tilesim.tiled.run.delayed_issue import holds_of
+from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.units.chip import Chip
 
 MOST_STEPS = 1_000_000
@@ -51,7 +52,7 @@ def outcome_of(program: Program, held: Mapping[str, int] = NOT_HELD) -> Outcome 
     program = frame.named(program)
     random = np.random.default_rng(SEED)
     inputs = [_any(random, tensor.shape, tensor.dtype) for tensor in program.inputs]
-    until = holds(program, held, tiles_of)
+    until = holds_of(program, held)
     try:
         outcome = _run(program, inputs, until)
     except RunError:

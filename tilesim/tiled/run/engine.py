@@ -25,6 +25,7 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
+from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -69,7 +70,8 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     layers = tuple(layer.name for layer in program.layers)
     options.on_start(lambda: RunProgress("run", 0, None, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
-    timing = timed(program, tables=tables_of(program, decoder), traces=options.recording is not None)
+    tables = tables_of(program, decoder, holds_of(program, options.holds))
+    timing = timed(program, tables=tables, traces=options.recording is not None)
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
@@ -109,7 +111,6 @@ def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[
     """What keeps the compiled engine from running a program as it is to be run."""
     said = {
         "keep_tensors": options.keep_tensors,
-        "holds": bool(options.holds),
         "instant": bool(options.instant),
         "signals": options.signals is not None,
         "on_packet": options.on_packet is not None,

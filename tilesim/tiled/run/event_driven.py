@@ -10,30 +10,27 @@ from numpy.typing import NDArray
 from tilesim.errors import AccessError, InputError, RunError
 from tilesim.findings import Finding
 from tilesim.machines import frame
-from tilesim.machines.holds import Holds, holds
+from tilesim.machines.holds import Holds
 from tilesim.machines.host import samples_of
 from tilesim.machines.instants import instants, told
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.trace.trace import Trace
 from tilesim.tiled.isa.model.instructions import (
-    Broadcast,
     Infeed,
     Instruction,
     MeshIn,
     MeshOut,
     NarrowToWide,
     Outfeed,
-    Record,
     RingConsume,
     RingProduce,
-    ScalarFence,
-    TileFence,
     WideToNarrow,
 )
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.run import hang, host_driver, state_log, statistics
+from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.run.measured import measured
 from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
@@ -43,11 +40,6 @@ from tilesim.tiled.units.host.sendings import Content
 
 MOST_RACING_CYCLES = 1_000_000
 """So long may a run be in which accesses are followed cycle by cycle."""
-
-
-def tiles_of(op: Instruction) -> int | None:
-    """The tiles at which an instruction begins; None for what no unit takes up."""
-    return None if isinstance(op, TileFence | ScalarFence | Broadcast | Record) else getattr(op, "tiles", 0)
 
 
 def obstacle(op: Instruction, topology: Topology) -> str:
@@ -67,7 +59,7 @@ def run_on_simpy(
     program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, reading: Reading, racing: bool
 ) -> Run:
     """A run of a sound program; ``racing``: nothing orders some of its accesses."""
-    held = holds(program, options.holds, tiles_of)
+    held = holds_of(program, options.holds)
     instant = instants(program, options.instant, lambda op: obstacle(op, program.topology))
     if racing and instant:
         raise InputError(f"{program.name}: transfers can take no time only in a program whose accesses have an order")
