@@ -14,7 +14,7 @@ LATEST = 600
 
 def random_holds(program: Program, number: int) -> dict[str, int]:
     """Some of a program's instructions by label, or by label and tile, and the cycle up to which each is held."""
-    random, given = Random(number), {}
+    random, given = Random(number), {}  # noqa: S311
     labelled = named(program)
     for op in (*labelled.load, *labelled.run):
         tiles = tiles_of(op)

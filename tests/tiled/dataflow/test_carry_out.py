@@ -17,6 +17,7 @@ from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.written import behind_a_full_outfeed
 from tests.tiled.dataflow.agreement import COMPILED, inputs_for, must_agree
+from tests.tiled.hosted import CASES, hosted
 from tilesim.errors import ProgramError, RunError
 from tilesim.machines.frame import named
 from tilesim.tiled.core.timing import timed
@@ -37,7 +38,6 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.topology import Topology
-from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -45,6 +45,7 @@ pytestmark = COMPILED
 NUMBERS = 5400
 FRESH = 20_000
 """From here on, numbers of programs that no other test has."""
+SLOW = {"host.step_bytes_per_second": 200_000_000, "host.latency_cycles": 7}
 CHIPS = ("edge-1x1", "edge-2x2", "edge-4x4", "fig2-5x2")
 
 
@@ -101,6 +102,17 @@ def test_keys_of_the_host_s_link(network: str, keys: dict[str, object]) -> None:
 @pytest.mark.parametrize("network", ["pocket", "example-conv"])
 def test_chips_that_can_be_bought(network: str, chip: str) -> None:
     must_agree(compiled(network, chip))
+
+
+@pytest.mark.parametrize("keys", [{}, SLOW], ids=["in no time", "slow"])
+@pytest.mark.parametrize("chip", ["edge-1x1", "edge-2x2"])
+@pytest.mark.parametrize("name", CASES)
+def test_steps_of_the_host(name: str, chip: str, keys: dict[str, Any]) -> None:
+    network, inputs = hosted(name)
+    program = tilesim.compile(network, tilesim.load_topology(chip, keys))
+    assert isinstance(program, Program)
+    must_agree(program, inputs)
+    must_agree(program, inputs, random_holds(program, len(name)))
 
 
 @pytest.mark.parametrize("partition", ["spatial", "channel"])
@@ -188,7 +200,7 @@ class Tampered:
         self.program = named(program)
         self.ops: tuple[Instruction, ...] = (*self.program.load, *self.program.run)
         self.timing: Timing = timed(self.program)
-        self._rows = [row for row in HostSide(self.program, inputs_for(program)).rows if not isinstance(row, MadeRow)]
+        self._host = HostSide(self.program, inputs_for(program))
         self._decoder = Decoder(TraversalForm(program.topology.tile))
         self.right = self._outputs(self.timing)
 
@@ -219,7 +231,7 @@ class Tampered:
         return any((one != other).any() for one, other in zip(outputs, self.right, strict=True))
 
     def _outputs(self, timing: Timing) -> list[NDArray[Any]]:
-        return list(carried_out(self.program, timing, self._rows, 1, self._decoder))
+        return self._host.outputs(carried_out(self.program, timing, self._host, self._decoder))
 
 
 @pytest.fixture(scope="module")

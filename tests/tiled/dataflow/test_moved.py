@@ -112,7 +112,7 @@ class Log:
     def _outputs(self, events: Numbers) -> list[NDArray[Any]]:
         assert self._timing.run is not None
         timing = replace(self._timing, run=replace(self._timing.run, events=events))
-        return [*carried_out(self._program, timing, self._host.rows, self._host.samples, self._decoder)]
+        return self._host.outputs(carried_out(self._program, timing, self._host, self._decoder))
 
 
 def tally(log: Log, count: int) -> Counter[str]:

@@ -8,14 +8,28 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.tiled.corpus.holds import random_holds
 from tests.tiled.corpus.programs import random_program
 from tests.tiled.corpus.records import with_records
 from tilesim.machines.frame import named
 from tilesim.tiled.flat.checks import COLUMN, TableFault, checked
-from tilesim.tiled.flat.columns import CHIP, KNOWN, MESH_OUT, OF_CHIP, OF_OPS, OPS, Bitmap, Number, Rows
+from tilesim.tiled.flat.columns import (
+    CHIP,
+    KNOWN,
+    MESH_OUT,
+    OF_CHIP,
+    OF_OPS,
+    OPS,
+    SENDINGS,
+    STEPS,
+    Bitmap,
+    Number,
+    Rows,
+)
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.flat.tables import Tables, tables_of
 from tilesim.tiled.isa.model.fields import Engine
+from tilesim.tiled.run.delayed_issue import holds_of
 
 HUGE = 1 << 62
 
@@ -23,7 +37,9 @@ HUGE = 1 << 62
 def of_corpus(count: int) -> Iterator[Tables]:
     for number in range(count):
         bare = random_program(number)
-        yield from (tables_of(named(p)) for p in (bare, with_records(bare, number)) if not uncovered(p))
+        for program in (bare, with_records(bare, number)):
+            if not uncovered(program):
+                yield tables_of(named(program), holds=holds_of(named(program), random_holds(program, number)))
 
 
 CORPUS = [*of_corpus(60)]
@@ -212,17 +228,40 @@ def test_arrays_are_as_c_takes_them(table: str, change: Any, fault: str) -> None
 
 
 def test_what_the_host_sends_must_be_rows_or_not() -> None:
-    tables = next(tables for tables in CORPUS if tables.sent[1][:, -1].any())
+    tables = next(tables for tables in CORPUS if tables.sent[1][:, 2].any())
     load, run = tables.sent
-    for column, number, must in ((0, -1, "from 0 to"), (1, HUGE, "from 0 to"), (2, 2, "from 0 to 1")):
+    for column, number, must in (
+        (0, -1, "from 0 to"),
+        (1, HUGE, "from 0 to"),
+        (2, 2, "from 0 to 1"),
+        (3, 1, "from 0 to 0"),
+    ):
         odd = run.copy()
         odd[0, column] = number
         must_be_refused(replace(tables, sent=(load, odd)), f"sent in run, row 0, column .*: must be {must}")
     must_be_refused(replace(tables, sent=(load, run[:, :2])), "run, all rows and columns: must be int64 of shape")
     twice = np.concatenate([run, run])
     must_be_refused(replace(tables, sent=(load, twice)), "chip, row 0, column host_rows: must be at least")
-    announced = np.zeros((9, 3), np.int64)
+    announced = np.zeros((9, len(SENDINGS)), np.int64)
     must_be_refused(replace(tables, sent=(load, announced)), "chip, row 0, column requests: must be at least 9, not 1")
+
+
+def test_steps_of_the_host_have_not_begun_yet() -> None:
+    tables = CORPUS[0]
+    for column, number, must in ((0, -1, "from 0 to"), (1, HUGE, "from 0 to"), (2, 1, "from 0 to 0")):
+        steps = np.zeros((2, len(STEPS)), np.int64)
+        steps[1, column] = number
+        must_be_refused(replace(tables, steps=steps), f"steps, row 1, column {STEPS[column]}: must be {must}")
+
+
+def test_rows_are_made_by_steps_that_there_are() -> None:
+    tables = next(tables for tables in CORPUS if tables.sent[1][:, 2].any())
+    load, run = (each.copy() for each in tables.sent)
+    run[:, SENDINGS.index("step")] = 2
+    made = replace(tables, sent=(load, run), steps=np.zeros((2, len(STEPS)), np.int64))
+    assert checked(made) is made
+    run[-1, SENDINGS.index("step")] = 3
+    must_be_refused(made, f"sent in run, row {len(run) - 1}, column step: must be from 0 to 2, not 3")
 
 
 def test_requests_begin_behind_no_more_fences_than_there_are() -> None:

@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 
-from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, SENDINGS, STAYS, header_text
+from tilesim.tiled.flat.columns import CHIP, COLUMNS, KINDS, SENDINGS, STAYS, STEPS, header_text
 from tilesim.tiled.isa.model.fields import Engine, Flag
 
 
@@ -14,7 +14,7 @@ def defined() -> dict[str, str]:
 
 def test_the_header_has_every_column_in_order() -> None:
     structs = dict(re.findall(r"typedef struct { int64_t ([^;]+); } (\w+);", header_text()))
-    assert {tuple(fields.split(", ")) for fields in structs} == {COLUMNS, CHIP, SENDINGS}
+    assert {tuple(fields.split(", ")) for fields in structs} == {COLUMNS, CHIP, SENDINGS, STEPS}
 
 
 def test_the_header_numbers_kinds_engines_and_flags() -> None:

@@ -47,7 +47,6 @@ def nothing(_anything: object) -> None:
     ("given", "fault"),
     [
         ({"keep_tensors": True}, "keep_tensors must be left out for the compiled engine"),
-        ({"holds": {"a": 1}}, "holds must be left out for the compiled engine"),
         ({"instant": "*"}, "instant must be left out for the compiled engine"),
         ({"signals": range(3)}, "signals must be left out for the compiled engine"),
         ({"on_packet": nothing}, "on_packet must be left out for the compiled engine"),
@@ -196,4 +195,4 @@ def test_units_are_those_of_the_chip_in_its_order(name: str) -> None:
     topology = tilesim.load_topology(name)
     assert isinstance(topology, Topology)
     chip = Chip(topology, 1, None, frame.forget)
-    assert [*tracks(topology)] == [unit.track for unit in chip.units]
+    assert [*tracks(Program("nothing", topology, load=(), run=()))] == [unit.track for unit in chip.units]

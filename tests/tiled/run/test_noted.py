@@ -43,7 +43,7 @@ def test_what_is_kept_changes_no_cycle(program: Program) -> None:
 
 
 def test_spans_of_a_track_follow_one_another(program: Program, found: Noted) -> None:
-    assert found.tracks == sorted(tracks(program.topology))
+    assert found.tracks == sorted(tracks(program))
     assert (found.end > found.start).all()
     same = found.track[1:] == found.track[:-1]
     assert (found.track[1:] >= found.track[:-1]).all()

@@ -24,7 +24,7 @@ from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.instructions import ScalarFence, TileFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.soundness import unrunnable, unsound
-from tilesim.tiled.run.event_driven import tiles_of
+from tilesim.tiled.run.delayed_issue import tiles_of
 
 RUN = """
 take: ring_consume tiles=0x4 write=[r:4 @0x0+r*16]

@@ -78,10 +78,10 @@ static void request_stop(Core *core, i64 place) {
 
 static int dispatch(Core *core, const Columns *op, i64 number) {
     int in = op->kind == INFEED_OP, out = !in || op->source == SOURCE_RING;
-    Fifo *feeds[] = {&core->infeed.buffer, &core->outfeed.buffer};
-    for (int k = !in; k <= out; k++)
-        if (!fifo_room(feeds[k], core->cycle)) return 0;
-    for (int k = !in; k <= out; k++) fifo_add(core, feeds[k], number, 1);
+    Fifo *infeed = &core->infeed.buffer, *outfeed = &core->outfeed.buffer;
+    if ((in && !fifo_room(infeed, core->cycle)) || (out && !fifo_room(outfeed, core->cycle))) return 0;
+    if (in) fifo_add(core, infeed, number, 1);
+    if (out) fifo_add(core, outfeed, number, 1);
     core->outfeeds += out;
     return 1;
 }

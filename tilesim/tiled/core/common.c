@@ -46,7 +46,6 @@ static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
 static void mark(u64 *set, i64 k) { set[k / 64] |= (u64)1 << k % 64; }
 static void unmark(u64 *set, i64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
 static int marked(const u64 *set, i64 k) { return set[k / 64] >> k % 64 & 1; }
-
 static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
 
 static i64 first_from(const u64 *set, i64 k, i64 end) {

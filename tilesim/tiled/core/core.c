@@ -33,32 +33,24 @@ static void note_master(Core *core, const Thread *thread, i32 kind, i64 node) {
     note(core, thread->account, core->cycle, thread->acted || sent ? BUSY : kind, thread->op);
 }
 
-static void commit_threads(Core *core, i32 infeed, i32 outfeed, i32 classifier) {
-    note_master(core, &core->infeed, infeed, 0);
-    note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed,
-         core->taken + (outfeed == HOLD));
-    note_master(core, &core->classifier, classifier, core->chip.tiles + 1);
-    core->passed += core->passing;
-    core->passing = 0;
-    core->outfeed.acted = core->classifier.acted = 0;
-}
-
 static void step(Core *core) {
     i64 tiles = core->chip.tiles, stops = tiles + 3;
     core->stirred = 0;
-    i32 host_infeed = live_host_infeed(core);
+    i32 outfeed = live_outfeed(core), host_infeed = live_host_infeed(core), infeed = live_infeed(core);
     note(core, core->host_infeed.account, core->cycle, host_infeed, core->host_sent);
-    i32 outfeed = live_outfeed(core), infeed = live_infeed(core);
     EACH(k, core->active, tiles + 1) request_stop(core, k);
-    i32 classifier = live_classifier(core);
-    i32 controller = live_controller(core);
+    i32 classifier = live_classifier(core), controller = live_controller(core);
     note(core, core->controller.account, core->cycle, controller, core->next_op);
     if (core->cycle >= core->next_wake) wake_tiles(core);
     EACH(k, core->awake, tiles) ask_tile(core, &core->tiles[k]);
     EACH(k, core->carrying, stops) if (core->stops[k].wakes_at <= core->cycle)
         arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
     EACH(k, core->asked, tiles) arbitrate_tile(core, &core->tiles[k]);
-    commit_threads(core, infeed, outfeed, classifier);
+    note_master(core, &core->infeed, infeed, 0);
+    note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed, core->taken + (outfeed == HOLD));
+    note_master(core, &core->classifier, classifier, tiles + 1);
+    core->passed += core->passing;
+    core->passing = core->outfeed.acted = core->classifier.acted = 0;
     EACH(k, core->asked, tiles) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
         commit_engine(core, &core->tiles[k], &core->tiles[k].engines[__builtin_ctz(left)]);
     for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] |= core->poked[k];
@@ -100,31 +92,28 @@ static int is_over(const Core *core, i64 rows_out) {
         if (core->accounts[k].cause != IDLE) return 0;
     EACH(k, core->carrying, core->chip.tiles + 3)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
-    return core->next_op == core->end_op && core->host_sent == core->host_sendings && core->received == rows_out;
+    return core->next_op == core->end_op && core->host_sent == core->host_sendings &&
+           core->steps_begun == core->step_count && core->received.count == rows_out;
 }
 
-static void restart(Core *core, i64 first, i64 end, const Sending *sendings, i64 count) {
-    core->start = core->cycle;
+/* Run the instructions from `first` to `end` with what the host sends, its steps, and so many rows back to it; the
+   first cycle, and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
+i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, Step *steps, i64 step_count,
+             i64 rows_out, i64 latest, i64 *cycles) {
+    core->start = core->steps_end = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
         core->accounts[k].since = core->start;
         memset(core->accounts[k].cycles, 0, sizeof core->accounts[k].cycles);
     }
     memset(core->spent, 0, (size_t)(core->chip.tiles * core->chip.layers * CAUSES) * sizeof(i64));
     for (i64 k = 0; k < core->chip.tiles; k++) core->tiles[k].tensor_end = core->start;
-    core->events.count = core->deliveries.count = core->waits.count = 0;
-    core->passed = core->host_sent = core->received = core->taken = core->programs = core->request = 0;
-    core->sendings = sendings;
-    core->host_sendings = count;
+    core->events.count = core->deliveries.count = core->waits.count = core->received.count = 0;
+    core->passed = core->host_sent = core->steps_begun = core->taken = core->programs = core->request = 0;
     for (i64 k = 0; k < core->chip.requests; k++) core->program_at[k] = core->chip.announces ? NEVER : 0;
-    core->next_op = first;
-    core->end_op = end;
-}
-
-/* Run the instructions from `first` to `end` with what the host sends, up to so many rows back to it; the first cycle,
-   and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
-i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, i64 rows_out, i64 latest,
-             i64 *cycles) {
-    restart(core, first, end, sendings, count);
+    core->next_op = first, core->end_op = end;
+    core->sendings = sendings, core->host_sendings = count;
+    core->steps = steps, core->step_count = step_count;
+    begin_steps(core);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle : next) {
         step(core);
         if (core->collided) return COLLIDED;
@@ -132,7 +121,7 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
         next = core->stirred ? core->cycle + 1 : next_event(core);
     }
     cycles[0] = core->start;
-    cycles[1] = core->start > core->last_arrival ? core->start : core->last_arrival;
+    cycles[1] = core->steps_end > core->last_arrival ? core->steps_end : core->last_arrival;
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].active_until > cycles[1]) cycles[1] = core->accounts[k].active_until;
     return is_over(core, rows_out) ? ENDED : HUNG;
@@ -196,7 +185,6 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
     }
     fifo_new(core, &core->host_queue, chip->host_queue_rows, chip->host_rows);
     fifo_new(core, &core->forwarded, FORWARDED_ROWS, FORWARDED_ROWS);
-    core->arrivals = zeros(core, chip->outputs, sizeof(i64));
     core->program_at = zeros(core, chip->requests + 1, sizeof(i64));
     core->transfers = zeros(core, chip->transfers, sizeof(Transfer));
     core->passages = zeros(core, 2 * (chip->tiles + 3), sizeof(Passage));
@@ -208,8 +196,8 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
 }
 
 void core_free(Core *core) {
-    void *logs[] = {core->events.data, core->deliveries.data, core->waits.data, core->wakes.data};
-    for (int k = 0; k < 4; k++) free(logs[k]);
+    Log logs[] = {core->events, core->deliveries, core->waits, core->wakes, core->received};
+    for (size_t k = 0; k < sizeof logs / sizeof *logs; k++) free(logs[k].data);
     for (i64 k = 0; k < core->chip.accounts; k++) free(core->accounts[k].stays.data);
     for (void **block = core->blocks, **next; block; block = next) {
         next = block[0];
@@ -222,7 +210,7 @@ void core_free(Core *core) {
 i64 core_read(const Core *core, i64 what, const i64 **numbers) {
     i64 spent = core->chip.tiles * core->chip.layers * CAUSES, a_transfer = sizeof(Transfer) / sizeof(i64);
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
-                        {core->arrivals, core->chip.outputs, 0}, {core->program_at, core->chip.requests, 0},
+                        core->received, {core->program_at, core->chip.requests, 0},
                         {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}, core->wakes};
     const Log *log = what < READ_STAYS ? &read[what] : &core->accounts[what - READ_STAYS].stays;
     *numbers = log->data;

@@ -1,7 +1,7 @@
 /* The timing core: what each unit of a tiled chip does in a cycle, on flat tables and without data.
 
-   It follows tilesim/tiled/stepped cycle by cycle, but asks only the units that can do something. What it knows of an
-   instruction is a row of columns.h, which is made from tilesim/tiled/flat/columns.py. */
+   It follows tilesim/tiled/stepped cycle by cycle, but asks only the units that can do something. Its columns.h is made
+   from tilesim/tiled/flat/columns.py. */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -12,15 +12,10 @@ typedef uint64_t u64;
 
 #include "columns.h"
 
-#define NEVER ((i64)1 << 62)
 #define MESH_BITS ((1 << RING_CONSUMER_B) - (1 << MESH_IN_NORTH))
-#define FILL_WORDS 2
 #define FEW_RUNS 16
-#define ROW_BUFFERS 2
-#define FORWARDED_ROWS 2
 
-/* Growing numbers that are read out. */
-typedef struct { i64 *data, count, capacity; } Log;
+typedef struct { i64 *data, count, capacity; } Log; /* growing numbers that are read out */
 
 /* The cycles of a unit by kind; what was noted last, its cause and whose it is, goes on until something else is. */
 typedef struct { i64 since, op, cause, active_until, cycles[KINDS]; Log stays; } Account;
@@ -28,8 +23,7 @@ typedef struct { i64 since, op, cause, active_until, cycles[KINDS]; Log stays; }
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
 typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;
 
-/* Whoever carries instructions out in a tile; which of the numbers it uses depends on who it is. What is looked at in
-   every cycle stands together. */
+/* Whoever carries instructions out in a tile; what is looked at in every cycle stands together. */
 typedef struct Engine {
     Account *account;
     struct Link *link; /* mesh */
@@ -40,14 +34,12 @@ typedef struct Engine {
     i32 fills, made, fill_step;                                 /* mesh */
     i32 transfer, parts, packet, row, open, taken_now;          /* ring */
     i32 awaited, unfinished; /* `awaited`: the flag */
-    i64 begins_at, addressed_at; /* held until, and until its first address is there */
-    i64 rises_at; /* the iteration with which its flag does */
+    i64 begins_at, addressed_at, rises_at; /* after a hold, with its first address; the iteration that raises its flag */
     Fifo buffer;
 } Engine;
 
-/* From a tile to its neighbour at one side: beats on their way, by the cycle in which they arrive. `transfer` is the
-   number of the sender's latest instruction, `waiting` those that no receiver has met; when `heard_at` beats are
-   written, the sender's flag rises, or it is through. */
+/* Beats on their way to a neighbour, by when they arrive. `transfer` is the number of the sender's latest instruction,
+   `waiting` those that no receiver has met; at `heard_at` beats written the sender's flag rises, or it is through. */
 typedef struct Link {
     Account *account;
     Engine *sender, *receiver;
@@ -67,9 +59,7 @@ typedef struct {
 } Tile;
 
 typedef struct { i64 op, shift, rows, destinations, afloat, sender, sent; } Transfer;
-
 typedef struct { i64 at; i32 transfer, row, left, tail; } Packet;
-
 typedef struct { Packet packet; i32 parts, own, taken, forwarded; } Passing;
 
 /* A stop of the data ring: what has arrived, what goes through, and the link to the next one. */
@@ -81,7 +71,6 @@ typedef struct {
     Passing passing[2];
     i32 passings, has_outgoing, node;
 } Stop;
-
 typedef struct { Stop *stop; i64 transfer; i32 tail; } Passage;
 
 /* A stop of the instruction bus. */
@@ -98,8 +87,7 @@ typedef struct {
     i32 state, acted, posted, got;
 } Thread;
 
-/* One way of the host's link. */
-typedef struct { i64 owed, until; } Carrier;
+typedef struct { i64 owed, until; } Carrier; /* one way of the host's link */
 
 typedef struct {
     const Columns *ops;
@@ -117,16 +105,16 @@ typedef struct {
     Thread host_infeed, host_outfeed, infeed, outfeed, classifier, controller;
     Fifo host_queue, forwarded;
     const Sending *sendings;
+    Step *steps; /* of the host's own processor */
     Carrier to_chip, from_chip;
-    i64 host_sendings, host_sent, last_arrival, programs, request;
+    i64 host_sendings, host_sent, step_count, steps_begun, steps_end, last_arrival, programs, request;
     i64 *program_at; /* when each request's instructions are there */
-    i64 *arrivals; /* of each output's last row */
-    i64 passed, passing, fences, outfeeds, through, received, taken; /* `taken`: rows of the outfeed, and its ends */
+    i64 passed, passing, fences, outfeeds, through, taken; /* `taken`: rows of the outfeed, and its ends */
     i64 next_op, end_op, start;
     i64 transfer_count, passage_count;
     Transfer *transfers;
     Passage *passages; /* of this cycle */
     i64 *spent; /* tile, layer, cause */
-    Log events, deliveries, waits, wakes;
+    Log events, deliveries, waits, wakes, received; /* `received`: when each row was at the host */
     void **blocks; /* of memory */
 } Core;

@@ -85,22 +85,6 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
         engine->transfer = new_transfer(core, engine->op, 0, OP(engine)->rounds, OP(engine)->destinations, tile->index);
 }
 
-static void prepare(Core *core, Tile *tile, Engine *engine) {
-    engine->kind = core->cycle < engine->begins_at ? HOLD : core->cycle < engine->addressed_at ? TRAVERSAL : FLAG;
-    if (engine->kind == FLAG && passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
-}
-
-static void proceed(Core *core, Tile *tile, Engine *engine) {
-    if (engine->number == RING_CONSUMER) {
-        engine->open = passes_gates(core, tile, engine, engine->step);
-        engine->taken_now = engine->row = 0;
-    } else if (engine->number == RING_PRODUCER) {
-        engine->reads_now = 0;
-        if (!engine->packet || engine->parts < core->chip.ring_parts) return;
-        offer(core, tile->index + 1, engine->transfer, engine->step - 1);
-    }
-}
-
 static void request(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0) {
         if (fifo_head(&engine->buffer, core->cycle) < 0) return;
@@ -109,12 +93,22 @@ static void request(Core *core, Tile *tile, Engine *engine) {
         engine->begins_at = begins_at(core, engine->op, tile->index);
         engine->addressed_at = engine->begins_at + core->chip.fill_cycles;
         engine->gate = engine->begun = 0;
-        wait_is_over(core, tile, engine, IDLE, core->cycle);
-        wait_is_over(core, tile, engine, HOLD, engine->begins_at);
+        wait_is_over(core, tile, engine, IDLE, engine->begins_at);
         wait_is_over(core, tile, engine, TRAVERSAL, engine->addressed_at);
     }
-    if (!engine->begun) prepare(core, tile, engine);
-    if (engine->begun) proceed(core, tile, engine);
+    if (!engine->begun) {
+        engine->kind = core->cycle < engine->begins_at ? HOLD : core->cycle < engine->addressed_at ? TRAVERSAL : FLAG;
+        if (engine->kind == FLAG && passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
+    }
+    if (!engine->begun) return;
+    if (engine->number == RING_CONSUMER) {
+        engine->open = passes_gates(core, tile, engine, engine->step);
+        engine->taken_now = engine->row = 0;
+    } else if (engine->number == RING_PRODUCER) {
+        engine->reads_now = 0;
+        if (engine->packet && engine->parts == core->chip.ring_parts)
+            offer(core, tile->index + 1, engine->transfer, engine->step - 1);
+    }
 }
 
 static int take(i32 *left) { return *left > 0 && (*left)--; }

@@ -8,6 +8,17 @@ static i64 carry(const Core *core, Carrier *link, i64 owes, i64 pays) {
     return link->until;
 }
 
+/* The host's steps, in turn: each begins when the rows that it reads are there, which may be known ahead. */
+static void begin_steps(Core *core) {
+    for (; core->steps_begun < core->step_count; core->steps_begun++) {
+        Step *step = core->steps + core->steps_begun;
+        if (core->received.count < step->rows) return;
+        step->begins_at = step->rows ? core->received.data[step->rows - 1] : core->start;
+        if (step->begins_at < core->steps_end) step->begins_at = core->steps_end;
+        core->steps_end = step->begins_at + step->cycles;
+    }
+}
+
 static i32 live_host_infeed(Core *core) {
     Thread *thread = &core->host_infeed;
     for (;;) {
@@ -21,6 +32,9 @@ static i32 live_host_infeed(Core *core) {
             thread->state = RESTS;
         } else if (thread->state == RESTS) {
             if (core->host_sent == core->host_sendings) return IDLE;
+            if (core->steps_begun < sending->step) return HOST;
+            const Step *step = core->steps + sending->step - 1;
+            if (sending->step && core->cycle < (thread->until = step->begins_at + step->cycles)) return HOST;
             thread->until = core->cycle + sending->pause_cycles;
             thread->state = ADMITS;
         } else {
@@ -125,14 +139,14 @@ static i32 live_outfeed(Core *core) {
             if (thread->state == ENTERS) break;
             const i64 *owes = core->pool + core->ops[thread->op].owes + thread->row;
             thread->until = carry(core, &core->from_chip, *owes, core->chip.from_chip_pays);
-            note(core, core->host_outfeed.account, core->cycle, BUSY, core->received);
+            note(core, core->host_outfeed.account, core->cycle, BUSY, core->received.count);
             break;
         case SENDS:
             if (core->cycle < thread->until) return BUSY;
             note(core, core->host_outfeed.account, core->cycle, IDLE, -1);
-            core->received++;
-            core->arrivals[core->ops[thread->op].output] = core->last_arrival =
-                core->cycle + core->chip.host_latency_cycles + (core->from_chip.owed > 0);
+            core->last_arrival = core->cycle + core->chip.host_latency_cycles + (core->from_chip.owed > 0);
+            memcpy(more(&core->received, 1), &core->last_arrival, sizeof(i64));
+            begin_steps(core);
             thread->row++;
             next_row_of_outfeed(core);
             break;

@@ -6,11 +6,13 @@ import ctypes
 from dataclasses import replace
 from functools import lru_cache
 from pathlib import Path
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
-from tilesim.tiled.flat.accounts import account_tracks
+from tilesim.tiled.flat.accounts import PROCESSOR, account_tracks, stay_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     CHIP,
@@ -44,25 +46,29 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays), traces)
     try:
-        timing = _sections(core, state, program, int(tables.chip[CHIP.index("accounts")]), tables.sent)
-        return replace(timing, stays=_stays(core, state, program.topology)) if traces else timing
+        timing = _sections(core, state, program, tables)
+        return replace(timing, stays=_stays(core, state, program, timing)) if traces and timing.run else timing
     finally:
         core.core_free(state)
 
 
-def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, sent: tuple[Numbers, Numbers]) -> Timing:
+def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
-    rows_out = sum(tensor.rows for tensor in program.outputs)
-    ends, (in_load, in_run) = np.zeros(2, np.int64), sent
-    there = LATEST, ends.ctypes.data
-    outcome = OUTCOMES[core.core_run(state, 0, loads, in_load.ctypes.data, len(in_load), 0, *there)]
+    rows_out = sum(tensor.rows for tensor in program.leaving)
+    ends, steps, (in_load, in_run) = np.zeros(2, np.int64), tables.steps.copy(), tables.sent
+
+    def run(first: int, end: int, sent: Numbers, steps: Numbers, rows: int) -> str:
+        lists = sent.ctypes.data, len(sent), steps.ctypes.data, len(steps)
+        return OUTCOMES[core.core_run(state, first, end, *lists, rows, LATEST, ends.ctypes.data)]
+
+    outcome = run(0, loads, in_load, steps[:0], 0)
     load_cycles, load = int(ends[1]), _log(core, state)
     if outcome == "ended":
-        outcome = OUTCOMES[core.core_run(state, loads, all_ops, in_run.ctypes.data, len(in_run), rows_out, *there)]
+        outcome = run(loads, all_ops, in_run, steps, rows_out)
     if outcome != "ended":
         return Timing(outcome)
     start, end = ends.tolist()
-    cycles = np.zeros((accounts, len(KINDS)), np.int64)
+    cycles = np.zeros((int(tables.chip[CHIP.index("accounts")]), len(KINDS)), np.int64)
     core.core_accounts(state, end, cycles.ctypes.data)
     return Timing(
         outcome,
@@ -76,9 +82,10 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, accounts: int, se
         spent=_read(core, state, "spent").reshape(
             program.topology.tiles, max(1, len(program.requests)), len(program.layers) + 1, -1
         ),
-        arrivals=_read(core, state, "arrivals"),
+        received=_read(core, state, "received"),
         waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
         programs=_read(core, state, "programs"),
+        steps=steps[:, [2]] + [0, 1] * steps[:, [1]],
     )
 
 
@@ -87,10 +94,15 @@ def _log(core: ctypes.CDLL, state: int) -> SectionLog:
     return SectionLog(events, deliveries)
 
 
-def _stays(core: ctypes.CDLL, state: int, topology: Topology) -> Stays:
-    numbers = {track: k for k, track in enumerate(account_tracks(topology)) if track}
-    of_tracks = [_view(core, state, READOUTS.index("stays") + numbers[track]) for track in sorted(numbers)]
-    stays = [numbers.view([*STAYS.items()]) for numbers in of_tracks]
+def _stays(core: ctypes.CDLL, state: int, program: Program, timing: Timing) -> Stays:
+    numbers = {track: k for k, track in enumerate(account_tracks(program.topology)) if track}
+
+    def stays_of(track: str) -> NDArray[Any]:
+        if track == PROCESSOR:
+            return _of_steps(timing)
+        return _view(core, state, READOUTS.index("stays") + numbers[track]).view([*STAYS.items()])
+
+    stays = [*map(stays_of, stay_tracks(program))]
     track = np.repeat(np.arange(len(stays), dtype=np.min_scalar_type(len(stays))), [len(each) for each in stays])
     columns = [
         np.concatenate([each[name] for each in stays], dtype=dtype, casting="unsafe")
@@ -98,6 +110,16 @@ def _stays(core: ctypes.CDLL, state: int, topology: Topology) -> Stays:
     ]
     start, end, op, cause = columns
     return Stays(track, start, end, op, cause, _read(core, state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
+
+
+def _of_steps(timing: Timing) -> NDArray[Any]:
+    """The host's processor waits for the rows of a step, and then takes its time."""
+    assert timing.steps is not None
+    rows, since = [], timing.start
+    for step, (begins_at, end) in enumerate(timing.steps.tolist()):
+        rows += [(since, begins_at, step, KINDS.index("fifo")), (begins_at, end, step, KINDS.index("busy"))]
+        since = end
+    return np.array([row for row in rows if row[0] < row[1]], [*STAYS.items()])
 
 
 def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
@@ -138,7 +160,7 @@ def loaded(path: Path) -> ctypes.CDLL:
     number, place = ctypes.c_int64, ctypes.c_void_p
     core.core_new.argtypes, core.core_new.restype = [*[place] * 4, number], place
     core.core_run.restype = number
-    core.core_run.argtypes = [place, number, number, place, number, number, number, place]
+    core.core_run.argtypes = [place, number, number, place, number, place, number, number, number, place]
     core.core_read.argtypes, core.core_read.restype = [place, number, place], number
     core.core_accounts.argtypes, core.core_accounts.restype = [place, number, place], None
     core.core_free.argtypes, core.core_free.restype = [place], None

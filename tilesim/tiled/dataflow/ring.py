@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
@@ -10,11 +11,14 @@ from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
 from tilesim.tiled.dataflow.cuts import NO_NEEDS
+from tilesim.tiled.dataflow.host import HostRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
-from tilesim.tiled.topology import Topology
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, Outfeed, RingProduce
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.classification import classified
+
+NO_ORIGINS: Numbers = np.empty((0, 6), np.int64)
 
 
 class Taken(NamedTuple):
@@ -29,11 +33,11 @@ class Taken(NamedTuple):
 class RingRows:
     """The rows of each transfer, (samples or 1, rows, row bytes); ``host`` are those that the host sends, in order."""
 
-    def __init__(
-        self, ops: Sequence[Instruction], topology: Topology, transfers: Numbers, data: Memory, host: Bytes, sent: Sent
-    ) -> None:
-        self._ops, self._topology, self._data, self._host, self._sent = ops, topology, data, host, sent
-        self._row_bytes = topology.wide_memory.row_bytes
+    def __init__(self, program: Program, transfers: Numbers, data: Memory, host: HostRows, sent: Sent) -> None:
+        ops = self._ops = (*program.load, *program.run)
+        self._topology, self._data, self._host, self._sent = program.topology, data, host, sent
+        self._row_bytes = program.topology.wide_memory.row_bytes
+        self._sink = program.topology.tiles + 2
         self._transfers = transfers[:, [0, 1, 5]]
         produced = np.array([isinstance(op, RingProduce) for op in ops], bool)
         self._of_tiles = produced[transfers[:, 0]]
@@ -41,13 +45,22 @@ class RingRows:
         """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
         self._of_others: Numbers = self._log
         """The same of what tiles send."""
+        self._made = NO_ORIGINS
+        """Who takes what the host has made of what tiles have sent: instruction, node, its first row, the instruction
+        that has sent, its tile, and up to which of its rows.
+        """
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
+        self._leaving: dict[int, list[int]] = defaultdict(list)
+        for place, op in enumerate(ops):
+            if isinstance(op, Outfeed):
+                self._leaving[op.output].append(place)
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
         self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
         self._of_others = self._log[self._of_tiles[self._log[:, 3]]]
+        self._made = np.concatenate([NO_ORIGINS, *self._of_made()])
 
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
@@ -68,21 +81,59 @@ class RingRows:
         instruction, its tile, and up to which of its rows.
         """
         low, high = np.searchsorted(self._of_others[:, 0], [place, place + 1])
-        if low == high:
+        made = self._made[slice(*np.searchsorted(self._made[:, 0], [place, place + 1]))]
+        if low == high and not len(made):
             return NO_NEEDS
         node, own, transfer, row, count = self._of_others[low:high, 1:].T
-        theirs = self._among(node - 1, tiles) & (own < end)
         op, _, tile = self._transfers[transfer].T
         stop = row + np.minimum(count, end - own)
-        needs: Numbers = np.stack([node - 1, op, tile, stop], axis=1)[theirs]
-        return needs
+        needs = np.concatenate([np.stack([node, own, op, tile, stop], axis=1), made[:, 1:]])
+        theirs = self._among(needs[:, 0] - 1, tiles) & (needs[:, 1] < end)
+        return needs[theirs][:, [0, 2, 3, 4]] - [1, 0, 0, 0]
 
     def all_senders(self) -> Numbers:
         """Who sends what tiles take: an instruction, its tile, the one that sends, and the tile that does."""
         place, node, _, transfer, *_ = self._of_others.T
         op, _, tile = self._transfers[transfer].T
-        senders: Numbers = np.stack([place, node - 1, op, tile], axis=1)[node <= self._topology.tiles]
-        return senders
+        senders = np.concatenate([np.stack([place, node, op, tile], axis=1), self._made[:, [0, 1, 3, 4]]])
+        return senders[senders[:, 1] <= self._topology.tiles] - [0, 1, 0, 0]
+
+    def _of_made(self) -> Iterator[Numbers]:
+        origins: dict[tuple[int, ...], Numbers] = {}
+        for place, node, own, transfer, row, count in self._log[~self._of_tiles[self._log[:, 3]]].tolist():
+            sender, moved, _ = self._transfers[transfer].tolist()
+            if sender in self._from_host and node <= self._topology.tiles:
+                outputs = self._host.awaited(*self._of_host(sender, moved, row, row + count))
+                if outputs not in origins:
+                    origins[outputs] = self._origins_of(outputs)
+                theirs = origins[outputs]
+                yield np.concatenate([np.broadcast_to([place, node, own], theirs.shape), theirs], axis=1)
+
+    def _origins_of(self, outputs: Sequence[int]) -> Numbers:
+        """Which tiles have sent what of some outputs: instruction, tile, and up to which of its rows."""
+        found: dict[tuple[int, int], int] = defaultdict(int)
+        left = [(place, self._sink) for output in outputs for place in self._leaving[output]]
+        for place, node in left:
+            for _, transfer, row, count in self._taken_at(place, node):
+                sender, moved, tile = self._transfers[transfer].tolist()
+                op = self._ops[sender]
+                if tile >= 0 and isinstance(op, RingProduce):
+                    found[sender, tile] = max(found[sender, tile], row + count)
+                elif isinstance(op, Classify):
+                    left.append((sender, self._sink - 1))
+                elif sender in self._from_host:
+                    awaited = self._host.awaited(*self._of_host(sender, moved, row, row + count))
+                    left += [(place, self._sink) for output in awaited for place in self._leaving[output]]
+                elif isinstance(op, Infeed) and op.source == "ring":
+                    left.append((sender, self._sink))
+        return np.array([(*who, end) for who, end in found.items()], np.int64).reshape(-1, 3)
+
+    def _of_host(self, place: int, moved: int, first: int, end: int) -> tuple[int, int]:
+        """Which of the host's rows are those of a transfer of an infeed."""
+        op = self._ops[place]
+        assert isinstance(op, Infeed)
+        start = self._from_host[place] + moved * op.rows
+        return start + first, start + end
 
     def _among(self, these: Numbers, tiles: Sequence[int] | Numbers) -> NDArray[np.bool_]:
         there = np.zeros(self._topology.tiles + 2, bool)
@@ -91,8 +142,18 @@ class RingRows:
 
     def at(self, place: int, node: int) -> Bytes:
         """All that an instruction takes at a stop."""
+        return self.rows([Taken(*row) for row in self._taken_at(place, node)])
+
+    def _taken_at(self, place: int, node: int) -> list[list[int]]:
         log = self._within(place, 0, 1 << 62)
-        return self.rows([Taken(*row) for row in log[log[:, 0] == node, 1:].tolist()])
+        taken: list[list[int]] = log[log[:, 0] == node, 1:].tolist()
+        return taken
+
+    def output(self, number: int) -> Bytes:
+        """All bytes of an output, (samples, bytes)."""
+        rows = joined([self.at_sink(place) for place in self._leaving[number]])
+        rows = rows.reshape(len(rows), -1)
+        return np.broadcast_to(rows, (self._sent.samples, rows.shape[1]))
 
     def _within(self, place: int, first: int, end: int) -> Numbers:
         """Of what was taken for an instruction as its rows from ``first`` up to ``end``: node, its first row, transfer,
@@ -110,7 +171,7 @@ class RingRows:
 
     def at_sink(self, place: int) -> Bytes:
         """What reaches the ring's sink for an instruction."""
-        return self.at(place, self._topology.tiles + 2)
+        return self.at(place, self._sink)
 
     def _rows(self, transfer: int, first: int, end: int) -> Bytes:
         place, moved, tile = self._transfers[transfer].tolist()
@@ -121,12 +182,11 @@ class RingRows:
         if isinstance(op, Classify):
             return self._reply(place, op)[:, first:end]
         assert isinstance(op, Infeed)
+        if op.source == "host":
+            return self._host.between(*self._of_host(place, moved, first, end))
         first, end = (moved * op.rows + row for row in (first, end))
         if op.source == "data":
             return self._stored(op, first, end)
-        if op.source == "host":
-            start = self._from_host[place]
-            return self._host[:, start + first : start + end]
         if place not in self._replies:
             self._replies[place] = self.at_sink(place)
         return self._replies[place][:, first:end]
@@ -164,8 +224,3 @@ def _places_of_host(ops: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
         if isinstance(op, Infeed) and op.source == "host":
             yield place, row
             row += op.total_rows
-
-
-def stacked(rows: Sequence[Bytes], row_bytes: int) -> Bytes:
-    """Rows of (samples, row bytes) each as (samples, rows, row bytes)."""
-    return np.stack(rows, axis=1) if rows else np.zeros((1, 0, row_bytes), np.uint8)

@@ -14,7 +14,7 @@ class Sent:
     """By instruction, [tiles, samples, accesses, bytes]: registers and links on the way hold it."""
 
     def __init__(self, samples: int) -> None:
-        self._samples = samples
+        self.samples = samples
         self._data: dict[int, Bytes] = {}
         self._rows: dict[int, dict[int, int]] = {}
 
@@ -22,13 +22,13 @@ class Sent:
         """Accesses from ``first`` on of the instruction at ``place``, which makes ``count`` of them on each tile of a
         ``mask``, have read ``data``, (tiles × samples, accesses, bytes).
         """
-        data = data.reshape(len(tiles), self._samples, *data.shape[1:])
+        data = data.reshape(len(tiles), self.samples, *data.shape[1:])
         if place not in self._data:
             self._rows[place] = {tile: row for row, tile in enumerate(bits(mask))}
             if (len(tiles), data.shape[2]) == (len(self._rows[place]), count):
                 self._data[place] = data
                 return
-            self._data[place] = np.zeros((len(self._rows[place]), self._samples, count, data.shape[-1]), np.uint8)
+            self._data[place] = np.zeros((len(self._rows[place]), self.samples, count, data.shape[-1]), np.uint8)
         numbers = [self._rows[place][tile] for tile in tiles]
         self._data[place][numbers, :, first : first + data.shape[2]] = data
 

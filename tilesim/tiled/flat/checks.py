@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from math import ceil
 
 import numpy as np
@@ -17,6 +17,7 @@ from tilesim.tiled.flat.columns import (
     OF_CHIP,
     OF_OPS,
     OF_SENDINGS,
+    OF_STEPS,
     OPS,
     SENDERS,
     Bitmap,
@@ -71,6 +72,7 @@ class _Check:
         self._headers()
         self._destinations()
         self._transfers()
+        self._all("steps", self.tables.steps, OF_STEPS)
         self._sent()
 
     def _shapes(self) -> None:
@@ -82,6 +84,7 @@ class _Check:
             "chip": (np.int64, (len(CHIP),)),
             "load": (np.int64, (len(self.tables.sent[0]), len(OF_SENDINGS))),
             "run": (np.int64, (len(self.tables.sent[1]), len(OF_SENDINGS))),
+            "steps": (np.int64, (len(self.tables.steps), len(OF_STEPS))),
         }
         of_sections = dict(zip(("load", "run"), self.tables.sent, strict=True))
         for name, (dtype, shape) in wanted.items():
@@ -116,10 +119,10 @@ class _Check:
 
     def _sent(self) -> None:
         """The host sends whole rows of numbers, for which there is room, and little more than can be counted."""
+        steps = {"load": 0, "run": len(self.tables.steps)}
         for section, table in zip(("load", "run"), self.tables.sent, strict=True):
-            rows = np.arange(len(table))
-            for k, (name, holds) in enumerate(OF_SENDINGS.items()):
-                self._number(f"sent in {section}", rows, name, table[:, k], holds)
+            self._all(f"sent in {section}", table, OF_SENDINGS)
+            self._number(f"sent in {section}", np.arange(len(table)), "step", table[:, 3], Number(0, steps[section], 1))
             rows_sent, announced = int(table[:, 2].sum()), int(((table[:, 0] == 0) & (table[:, 2] == 0)).sum())
             for name, count in (("host_rows", rows_sent), ("requests", announced)):
                 if count > self.chip[name]:
@@ -127,6 +130,10 @@ class _Check:
         fences = self._column("begins")[self._of("scalar_fence")]
         if (count := int(fences.sum()) + 1) > self.chip["requests"]:
             raise _fault("chip", 0, "requests", f"at least {count}", self.chip["requests"])
+
+    def _all(self, name: str, table: Numbers, columns: Mapping[str, Number]) -> None:
+        for k, (column, holds) in enumerate(columns.items()):
+            self._number(name, np.arange(len(table)), column, table[:, k], holds)
 
     def _kinds(self) -> None:
         """Whose each row is; nothing else can be looked at without that."""

@@ -12,6 +12,9 @@ MOST = 1 << 40
 """Below this are the cycles of a run, and all counts."""
 FEW = 1 << 30
 """Below this is what an engine counts in one instruction."""
+FILL_WORDS, ROW_BUFFERS, FORWARDED_ROWS = 2, 2, 2
+"""Words that a filling mesh-in has ready, rows that a copy has, and those on their way from the outfeed to the infeed.
+"""
 KINDS = ("idle", "busy", "traversal", "flag", "credit", "fifo", "hazard", "port", "host", "work", "hold")
 """Kinds of cycles, in the order of an account's numbers."""
 CAUSES = (*KINDS, *Flag)
@@ -19,7 +22,7 @@ CAUSES = (*KINDS, *Flag)
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
-READOUTS = ("events", "deliveries", "waits", "spent", "arrivals", "programs", "transfers", "wakes", "stays")
+READOUTS = ("events", "deliveries", "waits", "spent", "received", "programs", "transfers", "wakes", "stays")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
 UNITS = ("infeed", "outfeed", "classifier", "controller")
@@ -127,7 +130,6 @@ OF_OPS = {
     "source": Column(Number(below=len(SOURCES)), ("infeed",)),
     "transfers": Column(SOME, ("infeed",)),
     "turn": Column(Number(), ("infeed",)),
-    "output": Column(Number(below="outputs"), ("outfeed",)),
     "owes": Column(Rows("rounds", {"owes": Number(below=NEVER)}), ("outfeed",)),
     "classify_cycles": Column(Number(), ("classify",)),
     "reply_rows": Column(SOME, ("classify",)),
@@ -163,18 +165,19 @@ OF_CHIP = {
     "host_queue_rows": AT_LEAST_ONE,
     "host_rows": Number(),
     "data_row_cycles": AT_LEAST_ONE,
-    "outputs": Number(),
     "transfers": Number(),
 }
 """What it knows of the chip."""
-OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT}
-"""What it knows of what the host sends."""
+OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT, "step": Number(below=FEW)}
+"""What it knows of what the host sends; a row may come of one of the host's steps, counted from 1."""
+OF_STEPS = {"rows": Number(), "cycles": Number(), "begins_at": Number(below=1)}
+"""What it knows of a step of the host: how many rows of results must have come. It says when the step begins."""
 STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
 """What the core keeps for a trace: between these cycles those of a unit were for an instruction, and had a cause. In
 place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of
 an instruction.
 """
-COLUMNS, CHIP, SENDINGS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS)
+COLUMNS, CHIP, SENDINGS, STEPS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS), tuple(OF_STEPS)
 
 
 def header_text() -> str:
@@ -189,6 +192,10 @@ def header_text() -> str:
         *_constants("read_", READOUTS),
         *_constants("", EVENTS),
         *(f"#define {unit.upper()}_UNIT {len(Engine) + k}" for k, unit in enumerate(UNITS)),
+        f"#define NEVER INT64_C({NEVER})",
+        f"#define FILL_WORDS {FILL_WORDS}",
+        f"#define ROW_BUFFERS {ROW_BUFFERS}",
+        f"#define FORWARDED_ROWS {FORWARDED_ROWS}",
         f"#define BEFORE_IT_BEGINS ({BEFORE_IT_BEGINS})",
         f"#define EVERYWHERE ({EVERYWHERE})",
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
@@ -200,6 +207,7 @@ def header_text() -> str:
         _struct("Columns", COLUMNS),
         _struct("Chip", CHIP),
         _struct("Sending", SENDINGS),
+        _struct("Step", STEPS),
         f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in STAYS.items())} }} Stay;",
     ]
     return "\n".join(lines) + "\n"

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import chain, repeat
+from itertools import chain, islice, repeat
 from typing import NamedTuple
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, program_bytes
-from tilesim.tiled.isa.model.program import HostTensor, Program
+from tilesim.tiled.isa.model.program import GivenTensor, HostTensor, Program, awaited_by_step
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.sendings import PROGRAM, REQUEST, requests, takes_from_host
 
@@ -21,12 +21,14 @@ class Sent(NamedTuple):
     pause_cycles: int = 0
     label: str = ""
     """What a timeline calls it: rows are named by their infeed."""
+    step: int = 0
+    """The number, from 1 on, of the host's step that makes it; 0: none has to."""
 
 
 def sent(program: Program, section: Sequence[Instruction]) -> Iterator[Sent]:
     """What the host sends in a section of a program, in order."""
     topology, row_bytes = program.topology, program.topology.wide_memory.row_bytes
-    left = iter(_sizes(program.sent, topology)) if section is program.run else iter(())
+    left = iter(_own_rows(program) if section is program.run else ())
     begins = {request.begins for request in program.requests if request.begins}
     for request in requests(section, begins):
         if topology.request_cycles:
@@ -36,10 +38,33 @@ def sent(program: Program, section: Sequence[Instruction]) -> Iterator[Sent]:
             yield Sent(-1, size_bytes, is_row=False, label=PROGRAM)
         for op in request:
             if isinstance(op, Infeed) and takes_from_host(op, topology):
-                sizes = repeat(row_bytes) if op.source == "data" else left
-                rows = zip(range(op.total_rows), sizes, strict=False)
-                yield from (Sent(op.layer, size, label=op.label) for _, size in rows)
-    yield from (Sent(-1, size) for size in left)
+                rows = repeat((row_bytes, 0), op.total_rows) if op.source == "data" else islice(left, op.total_rows)
+                yield from (Sent(op.layer, size, label=op.label, step=step) for size, step in rows)
+    yield from (Sent(-1, size, step=step) for size, step in left)
+
+
+def _own_rows(program: Program) -> Iterator[tuple[int, int]]:
+    """The bytes of each of the host's own rows, and the number of the step that makes it."""
+    makers = {step.makes: number for number, step in enumerate(program.steps, 1)}
+    for tensor in program.sent:
+        step = makers[tensor.index] if isinstance(tensor, GivenTensor) else 0
+        yield from zip(_sizes([tensor], program.topology), repeat(step))
+
+
+def last_rows(program: Program) -> dict[int, int]:
+    """How many of all rows that leave for the host have come with the last one of each output."""
+    last, count = {}, 0
+    for op in program.run:
+        if isinstance(op, Outfeed):
+            count += op.rows
+            last[op.output] = count
+    return last
+
+
+def step_rows(program: Program) -> list[int]:
+    """How many of them must have come for each of the host's steps."""
+    last = last_rows(program)
+    return [max((last[output] for output in awaited), default=0) for _, awaited in awaited_by_step(program)]
 
 
 class Outgoing:

@@ -45,7 +45,8 @@ class Timing:
     moved up, rows, stops, those on their way, and the tile that sent them (-1: none). ``spent`` are the cycles of each
     tile's tensorops for each request and layer (none before the first) by cause, and ``waits`` those between them:
     tile, instruction, cause, from when to when. ``programs``: when each request, if the host announces it, was
-    there; ``arrivals``: when the last row of each output was at the host; ``stays``: what a trace is made of.
+    there; ``received``: when each row of results was at the host; ``steps``: when each step of
+    the host began, and ended; ``stays``: what a trace is made of.
     """
 
     outcome: str
@@ -59,7 +60,8 @@ class Timing:
     spent: Numbers | None = None
     waits: Numbers | None = None
     programs: Numbers | None = None
-    arrivals: Numbers | None = None
+    received: Numbers | None = None
+    steps: Numbers | None = None
     stays: Stays | None = None
 
     @property

@@ -205,7 +205,7 @@ class RowMaker:
     def _outfeed(self, op: Outfeed) -> Row:
         rate = self._topology.host.from_chip_bytes_per_second
         owes = self._list(owed(size, rate, self._topology) for size in self._outgoing.sizes(op))
-        return {"kind": KINDS["outfeed"], "rounds": op.rows, "output": op.output, "owes": owes}
+        return {"kind": KINDS["outfeed"], "rounds": op.rows, "owes": owes}
 
     def _scalar_fence(self, op: ScalarFence) -> Row:
         return {

@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from math import ceil
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.machines.holds import NO_HOLDS, Holds
-from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS
-from tilesim.tiled.flat.host import owed, sent
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
+from tilesim.tiled.flat.host import owed, sent, step_rows
 from tilesim.tiled.flat.rows import RowMaker
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
@@ -33,8 +34,10 @@ class Tables:
     bitmaps: NDArray[np.uint64]
     chip: Numbers
     sent: tuple[Numbers, Numbers]
-    """What the host sends in either section, a row each: cycles of a pause, what it owes its link, whether it is data.
-    """
+    """What the host sends in either section, a row each, the numbers of
+    :data:`~tilesim.tiled.flat.columns.SENDINGS`."""
+    steps: Numbers
+    """The steps of the host, a row each, those of :data:`~tilesim.tiled.flat.columns.STEPS`."""
 
 
 def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> Tables:
@@ -50,7 +53,7 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     load, run = (_sent(program, section) for section in (program.load, program.run))
     of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)
-    return Tables(ops, maker.pool(), maker.bitmaps(), chip, (load, run))
+    return Tables(ops, maker.pool(), maker.bitmaps(), chip, (load, run), _steps(program))
 
 
 def requests_of(program: Program) -> list[int]:
@@ -65,8 +68,16 @@ def requests_of(program: Program) -> list[int]:
 
 def _sent(program: Program, section: Sequence[Instruction]) -> Numbers:
     topology, rate = program.topology, program.topology.host.to_chip_bytes_per_second
-    rows = [(each.pause_cycles, owed(each.size_bytes, rate, topology), each.is_row) for each in sent(program, section)]
+    rows = [
+        (each.pause_cycles, owed(each.size_bytes, rate, topology), each.is_row, each.step)
+        for each in sent(program, section)
+    ]
     return np.array(rows, np.int64).reshape(-1, len(SENDINGS))
+
+
+def _steps(program: Program) -> Numbers:
+    cycles = [program.topology.step_cycles(step.bytes) for step in program.steps]
+    return np.array([*zip(step_rows(program), cycles, repeat(0))], np.int64).reshape(-1, len(STEPS))
 
 
 def _sections(program: Program) -> Sequence[Sequence[Instruction]]:
@@ -102,7 +113,6 @@ def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]
         "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // chip.to_chip_cycles(row) + spare_rows,
         "host_rows": host_rows,
         "data_row_cycles": ceil(row / chip.data_memory.bytes_per_cycle),
-        "outputs": len(program.outputs),
         "transfers": sum(_transfers(op) for op in (*program.load, *program.run)),
     }
 

@@ -19,8 +19,9 @@ from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
+from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, UNITS
-from tilesim.tiled.flat.host import Outgoing, sent
+from tilesim.tiled.flat.host import Outgoing, last_rows, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
 from tilesim.tiled.flat.tables import Numbers, requests_of
@@ -40,7 +41,6 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.run.noted import bus_bytes
-from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.classification import PER_COMPARISON, PER_ELEMENT
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
@@ -54,27 +54,46 @@ SHOWN = {"idle": Reason.INSTRUCTION}
 
 def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     """What there is to say of a run that came to its end."""
-    units = {track: Unit(Clock(), track) for track in tracks(program.topology)}
+    units = {track: Unit(Clock(), track) for track in tracks(program)}
     for track, cycles in (timing.units or {}).items():
         units[track].cycles = dict(cycles)
+    if program.steps:
+        _count_steps(program, timing, units[PROCESSOR])
     _Counter(program, units, decoder).count()
     tiles = range(program.topology.tiles)
     mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
-    arrivals = timing.arrivals
-    assert arrivals is not None
+    assert timing.received is not None
+    assert timing.steps is not None
+    began_at, ends_at = timing.steps.T.tolist()
+    steps_began = dict(zip((step.label for step in program.steps), began_at, strict=True))
+    made_at = dict(zip((step.makes for step in program.steps), ends_at, strict=True))
+    arrivals = {number: made_at.get(tensor.index, 0) for number, tensor in enumerate(program.outputs)}
+    arrivals |= {output: int(timing.received[rows - 1]) for output, rows in last_rows(program).items() if rows}
 
     def arrival(outputs: Iterable[int]) -> int:
-        return int(max((arrivals[output] for output in outputs), default=0))
+        return max((arrivals.get(output, 0) for output in outputs), default=0)
 
     parts, came = _parts(program, timing), timing.programs
     assert came is not None
     announced = program.topology.host.announces_requests
     began = [max(part.start, there) for part, there in zip(parts, came.tolist(), strict=True)] if announced else []
-    return Measured([*units.values()], _buses(units), mac_arrays, parts, began, arrival, [])
+    return Measured([*units.values()], _buses(units), mac_arrays, parts, began, arrival, [], steps_began)
 
 
-def tracks(topology: Topology) -> Iterator[str]:
+def _count_steps(program: Program, timing: Timing, processor: Unit) -> None:
+    """What the host's processor does: it waits for rows, takes the time of a step, and has no more to do at last."""
+    assert timing.steps is not None
+    began, ended = timing.steps.T
+    busy, end = int((ended - began).sum()), int(ended[-1])
+    idle = timing.start + timing.cycles - end
+    cycles = {"busy": busy, Reason.FIFO.kind: end - timing.start - busy, "idle": idle}
+    processor.cycles = {kind: count for kind, count in cycles.items() if count}
+    processor.moved = {step.label: step.bytes for step in program.steps}
+
+
+def tracks(program: Program) -> Iterator[str]:
     """The units of a chip, in its order."""
+    topology = program.topology
     yield from (f"chip.ring.link{node}" for node in range(topology.ring_links))
     yield from (f"chip.{name}" for name in ("host.infeed", "host.outfeed", "infeed", "outfeed"))
     sides = [
@@ -87,13 +106,14 @@ def tracks(topology: Topology) -> Iterator[str]:
     yield from (f"chip.mesh.tile{tile}.{side}" for tile, there in enumerate(sides) for side in there)
     yield from ("chip.classifier", "chip.controller")
     yield from (f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops))
+    yield from [PROCESSOR] if program.steps else []
 
 
 def _buses(units: dict[str, Unit]) -> dict[str, Bus]:
     def some(start: str, end: str = "") -> list[Unit]:
         return [unit for track, unit in units.items() if track.startswith(start) and track.endswith(end)]
 
-    mesh, host = some("chip.mesh."), some("chip.host.")
+    mesh, host = some("chip.mesh."), [units["chip.host.infeed"], units["chip.host.outfeed"]]
     producers = some("chip.tile", ".ring_producer")
     return {
         "ring": Bus([units["chip.infeed"], *producers, units["chip.classifier"]], some("chip.ring.")),

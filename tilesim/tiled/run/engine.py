@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError, InputError
@@ -26,7 +25,6 @@ from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
 from tilesim.tiled.run.delayed_issue import holds_of
-from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -64,9 +62,8 @@ def _without_core(error: NoCompiler, asked: bool) -> str:
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
-    frame.must_match_tracks(options, program, tracks(program.topology))
+    frame.must_match_tracks(options, program, tracks(program))
     host = host_driver.HostSide(program, inputs)
-    samples, rows = host.samples, [row for row in host.rows if not isinstance(row, MadeRow)]
     layers = tuple(layer.name for layer in program.layers)
     options.on_start(lambda: RunProgress("run", 0, None, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
@@ -75,7 +72,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
-        data = carried_out(program, timing, rows, samples, decoder)
+        received = carried_out(program, timing, host, decoder)
     except AccessError:
         return ""
     except Refused as error:
@@ -85,10 +82,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     cycles = range(timing.start, timing.start + timing.cycles)
     trace = None if options.recording is None else _trace(program, timing, options.recording)
     return Run(
-        outputs=[
-            host_driver.output_array(tensor, np.broadcast_to(each, (samples, each.shape[1])))
-            for tensor, each in zip(program.outputs, data, strict=True)
-        ],
+        outputs=host.outputs(received),
         cycles=timing.cycles,
         statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, trace),
         trace=trace,

@@ -13,8 +13,8 @@ from tilesim.arithmetic.classify import classified
 from tilesim.machines.host import carried, received, samples_of
 from tilesim.machines.host_steps import HostStep, HostValues, constants_of
 from tilesim.sim.core.memory import Bytes
+from tilesim.tiled.dataflow.host import Received
 from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
-from tilesim.tiled.units.host.host import HostOutfeed
 from tilesim.tiled.units.host.processor import HostTask
 from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
 
@@ -23,7 +23,7 @@ CUTTING = ("slice", "concatenation")
 """Steps of the host that may cut bands out of tensors, and put them together."""
 
 
-Come: TypeAlias = Callable[[], HostOutfeed]
+Come: TypeAlias = Callable[[], Received]
 """Where what comes from the chip is, once there is a chip."""
 
 
@@ -41,7 +41,7 @@ class HostSide:
                 self._values.put(tensor, array)
         self._made = {tensor.index: MadeRows(tensor.name) for tensor in program.given}
         arrays = iter(inputs)
-        self.rows = [row for tensor in program.sent for row in self._rows_of(tensor, arrays)]
+        self.rows: Sequence[Content] = [row for tensor in program.sent for row in self._rows_of(tensor, arrays)]
         self._received: set[int] = set()
 
     def _rows_of(self, tensor: HostTensor, arrays: Iterator[Array]) -> Iterator[Content]:
@@ -89,10 +89,10 @@ class HostSide:
         given = [*program.inputs, *(tensor for tensor in program.given if tensor.index not in bands)]
         return {tensor.index: self._values.get(tensor) for tensor in (given if program.steps else ())}
 
-    def outputs(self, outfeed: HostOutfeed) -> list[Array]:
+    def outputs(self, come: Received) -> list[Array]:
         """The model's outputs, when all is done."""
         return [
-            output_array(tensor, outfeed.output(number)) if tensor.rows else self._values.get(tensor)
+            output_array(tensor, come.output(number)) if tensor.rows else self._values.get(tensor)
             for number, tensor in enumerate(self._program.outputs)
         ]
 

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.flat.accounts import account_tracks
+from tilesim.tiled.flat.accounts import PROCESSOR, stay_tracks
 from tilesim.tiled.flat.columns import CAUSES, KINDS
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
@@ -75,7 +75,7 @@ def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
 def noted(program: Program, timing: Timing) -> Noted:
     """All of a run that has come to its end."""
     assert timing.stays is not None
-    tracks = sorted(filter(None, account_tracks(program.topology)))
+    tracks = stay_tracks(program)
     works, first = _works(program)
     track, start, end, op, cause, wakes = timing.stays
     found = Noted(tracks, works, track, start, end, op.copy(), cause, wakes)
@@ -84,7 +84,7 @@ def noted(program: Program, timing: Timing) -> Noted:
     return found
 
 
-_NUMBERED = ("host.infeed", "host.outfeed", "outfeed")
+_NUMBERED = ("chip.host.infeed", "chip.host.outfeed", "chip.outfeed", PROCESSOR)
 
 
 def _works(program: Program) -> tuple[Works, list[list[int]]]:
@@ -99,6 +99,7 @@ def _works(program: Program) -> tuple[Works, list[list[int]]]:
             [(each.label, each.size_bytes) for each in sent(program, section)],
             [(op.label, size) for op, of_op in sizes for size in of_op],
             [*_of_outfeed(section, row_bytes)],
+            [(step.label, step.bytes) for step in program.steps],
         ]
         first.append([len(rows) + sum(map(len, parts[:k])) for k in range(len(parts))])
         rows += [row for part in parts for row in part]
@@ -125,7 +126,9 @@ def _number(noted: Noted, first: Sequence[Sequence[int]], start: int) -> None:
     """Let numbers of what is no instruction go on beyond the program's."""
     of_load, of_run = first
     for k, name in enumerate(_NUMBERED):
-        part = noted.of(f"chip.{name}")
+        if name not in noted.tracks:
+            continue
+        part = noted.of(name)
         noted.work[part] += np.where(noted.start[part] < start, of_load[k], of_run[k])
 
 

@@ -1,0 +1,89 @@
+"""What the host sends: rows of inputs, and such as its steps make of what has come from the chip."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Protocol
+
+import numpy as np
+
+from tilesim.machines.host_steps import HostStep
+from tilesim.sim.core.memory import Bytes
+from tilesim.tiled.units.host.processor import HostTask
+from tilesim.tiled.units.host.sendings import Content, MadeRow
+
+
+class Received(Protocol):
+    """What has come from the chip."""
+
+    def output(self, number: int) -> Bytes:
+        """All bytes of an output, (samples, bytes)."""
+
+
+class Host(Protocol):
+    """What the host has in a run: its rows, so many samples each, and its steps, which look at what has come."""
+
+    samples: int
+
+    @property
+    def rows(self) -> Sequence[Content]:
+        """Its rows, in order; some are yet to be made."""
+
+    def tasks(self, come: Callable[[], Received]) -> Sequence[HostTask]:
+        """Its steps, in order."""
+
+
+class HostRows:
+    """All of the host's ``rows``, in order. Each of its ``steps`` is done when somebody asks for what it makes."""
+
+    def __init__(self, rows: Sequence[Content], steps: Iterable[tuple[HostStep, HostTask]], row_bytes: int) -> None:
+        self._rows, self._row_bytes = rows, row_bytes
+        self._steps = {step.makes: (step, task) for step, task in steps}
+        self._makers = {made: index for index, (_, task) in self._steps.items() for made, _ in task.gives}
+        self._left = {*self._steps}
+
+    def between(self, first: int, end: int) -> Bytes:
+        """Some of them, (samples or 1, rows, row bytes)."""
+        if not self._steps:
+            return self._all[:, first:end]
+        return np.stack([self._row(row) for row in self._rows[first:end]], axis=1)
+
+    @cached_property
+    def _all(self) -> Bytes:
+        rows = [*map(self._row, self._rows)]
+        return np.stack(rows, axis=1) if rows else np.zeros((1, 0, self._row_bytes), np.uint8)
+
+    def awaited(self, first: int, end: int) -> tuple[int, ...]:
+        """The outputs, by number, of which some of them are made."""
+        makers = {self._makers[row.made] for row in self._rows[first:end] if isinstance(row, MadeRow)}
+        return tuple(sorted({output for index in makers for output in self._outputs(index)}))
+
+    def finish(self) -> None:
+        """Do all steps that are left."""
+        for index in self._steps:
+            self._make(index)
+
+    def _row(self, row: Content) -> Bytes:
+        if not isinstance(row, MadeRow):
+            return row
+        self._make(self._makers[row.made])
+        return row.made.rows[row.number]
+
+    def _outputs(self, index: int) -> Iterator[int]:
+        step, task = self._steps[index]
+        yield from task.awaits
+        for read in step.reads:
+            if read in self._steps:
+                yield from self._outputs(read)
+
+    def _make(self, index: int) -> None:
+        if index not in self._left:
+            return
+        self._left.remove(index)
+        step, task = self._steps[index]
+        for read in step.reads:
+            self._make(read)
+        task.work()
+        for made, rows in task.gives:
+            made.rows = rows()
