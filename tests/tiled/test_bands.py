@@ -17,6 +17,8 @@ from hypothesis import strategies as st
 
 import tilesim
 from tests.networks import Weave
+from tests.tiled.corpus.holds import random_holds
+from tests.tiled.dataflow.agreement import COMPILED, must_agree
 from tests.tiled.test_nothing_is_faked import Subject
 from tilesim.network.graph import Network
 from tilesim.network.operators import MaxPool, Pad, Padding
@@ -124,6 +126,15 @@ def blocks(grid: tuple[int, int], tmp_path: Path, **changes: Any) -> Program:
 
 def image() -> np.ndarray:
     return np.random.default_rng(1).integers(-128, 128, (1, 16, 8, 4)).astype(np.int8)
+
+
+@COMPILED
+@pytest.mark.parametrize("rate", [0, 300_000_000])
+@pytest.mark.parametrize("grid", SMALL)
+def test_both_engines_say_the_same_of_bands(grid: tuple[int, int], rate: int, tmp_path: Path) -> None:
+    program = blocks(grid, tmp_path, **{"host.step_bytes_per_second": rate})
+    must_agree(program, [image()])
+    must_agree(program, [image()], random_holds(program, rate))
 
 
 @pytest.mark.parametrize("grid", SMALL)

@@ -1,7 +1,7 @@
 """What SimPy makes of some programs, kept for mutants of the core to be compared with."""
 
 import pickle
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -10,19 +10,21 @@ from numpy.typing import NDArray
 
 import tilesim
 from tests.tiled.corpus.gates import with_gates
+from tests.tiled.corpus.holds import random_holds
 from tests.tiled.corpus.links import with_narrow_links
 from tests.tiled.corpus.programs import inputs_of, random_program
 from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.written import behind_a_full_outfeed
+from tests.tiled.hosted import CASES, hosted
 from tilesim.errors import ProgramError, RunError
 from tilesim.machines.frame import named
-from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.host import random_inputs
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.run.event_driven import run_sections
 from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.run.simulate import simulate
@@ -42,17 +44,21 @@ COMPILED: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("digits", "edge-4x4", {}),
 )
 """Networks and chips; one has more than 64 tiles, one 64 stops of the ring."""
+RATE = 200_000_000
+"""Bytes a second of the host's own steps."""
+NONE: Mapping[str, int] = {}
 CHANGES = (with_gates, with_narrow_links, with_records)
 Retirement = tuple[int, int, str]
 
 
 class Expected(NamedTuple):
-    """A program, and its run by SimPy: outputs, what is :func:`said` of it, and when each instruction retires on each
-    tile; nothing of a run that can't come to its end.
+    """A program with holds, and its run by SimPy: outputs, what is :func:`said` of it, and when each instruction
+    retires on each tile; nothing of a run that can't come to its end.
     """
 
     program: Program
     inputs: Sequence[NDArray[Any]]
+    holds: Mapping[str, int]
     outputs: Sequence[NDArray[Any]] | None = None
     said: str = ""
     retired: Sequence[Retirement] = ()
@@ -71,22 +77,28 @@ def _all() -> Iterator[Expected]:
         if not uncovered(bare):
             for program in (bare, *(change(bare, number) for change in CHANGES)):
                 yield from _of(program, inputs_of(program))
+            yield from _of(bare, inputs_of(bare), random_holds(bare, number))
     yield from _of(behind_a_full_outfeed(), [])
     for network, chip, changes in COMPILED:
         program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip, changes), "mixed")
         assert isinstance(program, Program)
         yield from _of(program, random_inputs(program.inputs, 0))
+    for name in CASES:
+        network, arrays = hosted(name)
+        program = tilesim.compile(network, tilesim.load_topology("edge-2x2", {"host.step_bytes_per_second": RATE}))
+        assert isinstance(program, Program)
+        yield from _of(program, arrays)
 
 
-def _of(program: Program, inputs: Sequence[NDArray[Any]]) -> Iterator[Expected]:
+def _of(program: Program, inputs: Sequence[NDArray[Any]], holds: Mapping[str, int] = NONE) -> Iterator[Expected]:
     try:
-        run = simulate(program, inputs, RunOptions(engine="simpy", recording=Recording()))
+        run = simulate(program, inputs, RunOptions(engine="simpy", recording=Recording(), holds=holds))
     except ProgramError:
         return  # no program
     except RunError:
-        yield Expected(program, inputs)
+        yield Expected(program, inputs, holds)
         return
-    yield Expected(program, inputs, run.outputs, said(run), _retired(named(program), inputs))
+    yield Expected(program, inputs, holds, run.outputs, said(run), _retired(named(program), inputs, holds))
 
 
 def said(run: Run) -> str:
@@ -95,11 +107,18 @@ def said(run: Run) -> str:
     return f"{run.json()} {run.trace.released_by.tolist()}"
 
 
-def _retired(program: Program, inputs: Sequence[NDArray[Any]]) -> list[Retirement]:
+def _retired(program: Program, inputs: Sequence[NDArray[Any]], holds: Mapping[str, int]) -> list[Retirement]:
     """Of the run section, from its beginning."""
     found: list[Retirement] = []
-    chip = Chip(program.topology, 1, None, lambda tile, label: found.append((chip.clock.cycle, tile, label)))
-    _, run = run_sections(chip, program, HostSide(program, inputs).rows, NO_HOLDS)
+    host = HostSide(program, inputs)
+    chip = Chip(
+        program.topology,
+        1,
+        None,
+        lambda tile, label: found.append((chip.clock.cycle, tile, label)),
+        host_tasks=host.tasks(lambda: chip.host_outfeed),
+    )
+    _, run = run_sections(chip, program, host.rows, holds_of(program, holds))
     return sorted((at - run.start, tile, label) for at, tile, label in found if at > run.start)
 
 

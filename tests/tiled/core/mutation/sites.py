@@ -28,6 +28,7 @@ TOKENS = (
     ("HAZARD", "FIFO"),
     ("TRAVERSAL", "FLAG"),
     ("HOST", "FIFO"),
+    ("HOLD", "FIFO"),
 )
 """What becomes what: a cycle more or less, a bound moved, a condition turned round, cycles on a wrong account."""
 OTHER = r"return|break|const|case|default|goto|static|else|typedef|\w+ \*?\w+ =|\w+ \*?\w+(, \w+)*;"

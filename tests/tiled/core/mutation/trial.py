@@ -26,7 +26,6 @@ from tilesim.tiled.isa.model.instructions import Classify, Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine
 
-TRACED = RunOptions(engine="compiled", recording=Recording())
 SAME, DIFFERS, NOT_COMPILED = 0, 3, 4
 MOST_BYTES = 3 << 30
 LATEST = 1 << 20
@@ -47,7 +46,8 @@ class Tried:
     def difference(self, expected: Expected) -> str:
         """What differs of a program's run; empty if nothing does."""
         try:
-            run = engine.compiled_run(expected.program, expected.inputs, TRACED, racing=False)
+            options = RunOptions(engine="compiled", recording=Recording(), holds=expected.holds)
+            run = engine.compiled_run(expected.program, expected.inputs, options, racing=False)
         except Exception as error:  # noqa: BLE001  # whatever comes of a log that no core can have made
             return f"{type(error).__name__}: {error}"
         if expected.outputs is None or isinstance(run, str):
