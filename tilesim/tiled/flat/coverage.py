@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
 from tilesim.tiled.isa.model.program import Program
 
-MOST_REQUESTS = 16
+MOST_REQUESTS = 64
 """Inferences of a run: what they have sent stays in memory to its end."""
 
 
