@@ -18,9 +18,11 @@ from tilesim.errors import ProgramError
 from tilesim.machines.frame import named
 from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.verify import COLLIDED, ENDED, event_result
+from tilesim.tiled.core import timing
 from tilesim.tiled.core.timing import timed
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.coverage import uncovered
+from tilesim.tiled.flat.readout import Watched
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program
@@ -54,6 +56,15 @@ def must_agree(program: Program) -> None:
     assert timing.outcome == "ended"
     assert (timing.cycles, timing.load_cycles) == (run.cycles, run.statistics["load_cycles"])
     assert without_zeros(timing.units) == accounts(run.statistics)
+
+
+def test_whoever_looks_sees_the_cycle_that_it_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    program, watched = compiled("pocket", "edge-2x2"), Watched()
+    whole = timed(program, watched=watched)
+    assert (watched.section, watched.cycle) == ("run", whole.cycles)
+    monkeypatch.setattr(timing, "LATEST", whole.start + 100)
+    assert timed(program, watched=watched).outcome == "endless"
+    assert 100 < watched.cycle < whole.cycles
 
 
 CHIPS = [

@@ -11,11 +11,13 @@ from tests.tiled.dataflow.agreement import COMPILED, must_be_same
 from tilesim.errors import InputError, RunError
 from tilesim.machines import frame
 from tilesim.machines.options import RunOptions
-from tilesim.run import RunProgress
+from tilesim.run import Look, RunProgress
 from tilesim.sim.trace.recorder import Recording
+from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.flat.missing import NoCompiler
+from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import engine as engine_module
 from tilesim.tiled.run.counted import tracks
@@ -160,10 +162,29 @@ def test_what_cannot_be_carried_out_is_refused_by_name(program: Program, monkeyp
 
 
 @COMPILED
-def test_who_looks_is_told_something(program: Program) -> None:
+def test_who_looks_is_told_how_far_it_is(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[Look] = []
     seen: list[RunProgress] = []
-    tilesim.simulate(program, engine="compiled", on_start=lambda look: seen.append(look()))
-    assert [(progress.section, progress.layers[0]) for progress in seen] == [("run", program.layers[0].name)]
+    carry = Effects.carry
+
+    def carry_and_look(effects: Effects, *turn: Any) -> None:
+        seen.append(looks[0]())
+        carry(effects, *turn)
+
+    def start(look: Look) -> None:
+        looks.append(look)
+        seen.append(look())
+
+    monkeypatch.setattr(Effects, "carry", carry_and_look)
+    run = tilesim.simulate(program, engine="compiled", on_start=start)
+    layers, names = [progress.layer for progress in seen], tuple(layer.name for layer in program.layers)
+    assert seen[0] == ("load", 0, None, names)
+    assert {progress[:2] for progress in seen[1:]} == {("run", run.cycles)}
+    assert layers == sorted(layers, key=lambda layer: -1 if layer is None else layer)
+    on_tiles = {
+        op.layer for op in program.run if isinstance(op, Work) and op.layer >= 0
+    }  # the last is the classifier's
+    assert {*layers} == {None, *on_tiles}
 
 
 @COMPILED

@@ -96,10 +96,10 @@ static int is_over(const Core *core, i64 rows_out) {
            core->steps_begun == core->step_count && core->received.count == rows_out;
 }
 
-/* Run the instructions from `first` to `end` with what the host sends, its steps, and so many rows back to it; the
-   first cycle, and that after the last stand in `cycles`. What came of it: one of OUTCOMES. */
+/* Run the instructions from `first` to `end` with what the host sends, its steps, and so many rows back to it; `cycles`
+   says how far it is, and then the first cycle, and that after the last. What came of it: one of OUTCOMES. */
 i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, Step *steps, i64 step_count,
-             i64 rows_out, i64 latest, i64 *cycles) {
+             i64 rows_out, i64 latest, volatile i64 *cycles) {
     core->start = core->steps_end = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
         core->accounts[k].since = core->start;
@@ -116,6 +116,7 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
     begin_steps(core);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle : next) {
         step(core);
+        cycles[0] = core->cycle - core->start;
         if (core->collided) return COLLIDED;
         if (core->cycle > latest) return ENDLESS;
         next = core->stirred ? core->cycle + 1 : next_event(core);

@@ -24,7 +24,7 @@ from tilesim.tiled.flat.columns import (
     TRANSFER_COLUMNS,
 )
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.readout import SectionLog, Stays, Timing
+from tilesim.tiled.flat.readout import SectionLog, Stays, Timing, Watched
 from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
@@ -33,9 +33,15 @@ LATEST = 1 << 40
 """The last cycle to which a run may come."""
 
 
-def timed(program: Program, path: Path | None = None, tables: Tables | None = None, traces: bool = False) -> Timing:
+def timed(
+    program: Program,
+    path: Path | None = None,
+    tables: Tables | None = None,
+    traces: bool = False,
+    watched: Watched | None = None,
+) -> Timing:
     """Load and run a sound, covered program; ``path``: another library than the usual one; ``tables``: its own;
-    ``traces``: with what a trace is made of.
+    ``traces``: with what a trace is made of; ``watched`` is told how far it is.
 
     Raises:
         NoCompiler: there is no core.
@@ -46,16 +52,16 @@ def timed(program: Program, path: Path | None = None, tables: Tables | None = No
     arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
     state = core.core_new(*(array.ctypes.data for array in arrays), traces)
     try:
-        timing = _sections(core, state, program, tables)
+        timing = _sections(core, state, program, tables, watched or Watched())
         return replace(timing, stays=_stays(core, state, program, timing)) if traces and timing.run else timing
     finally:
         core.core_free(state)
 
 
-def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables) -> Timing:
+def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables, watched: Watched) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
     rows_out = sum(tensor.rows for tensor in program.leaving)
-    ends, steps, (in_load, in_run) = np.zeros(2, np.int64), tables.steps.copy(), tables.sent
+    ends, steps, (in_load, in_run) = watched.cycles, tables.steps.copy(), tables.sent
 
     def run(first: int, end: int, sent: Numbers, steps: Numbers, rows: int) -> str:
         lists = sent.ctypes.data, len(sent), steps.ctypes.data, len(steps)
@@ -64,10 +70,12 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables) -
     outcome = run(0, loads, in_load, steps[:0], 0)
     load_cycles, load = int(ends[1]), _log(core, state)
     if outcome == "ended":
+        watched.section = "run"
         outcome = run(loads, all_ops, in_run, steps, rows_out)
     if outcome != "ended":
         return Timing(outcome)
     start, end = ends.tolist()
+    ends[0] = end - start
     cycles = np.zeros((int(tables.chip[CHIP.index("accounts")]), len(KINDS)), np.int64)
     core.core_accounts(state, end, cycles.ctypes.data)
     return Timing(

@@ -14,13 +14,16 @@ from tilesim.tiled.dataflow.order import Order
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Stacks
-from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.readout import Timing, Watched
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
 
 
-def carried_out(program: Program, timing: Timing, host: Host, decoder: Decoder) -> Received:
-    """What reaches the ``host`` in a run that came to its end, all of whose steps are done.
+def carried_out(
+    program: Program, timing: Timing, host: Host, decoder: Decoder, watched: Watched | None = None
+) -> Received:
+    """What reaches the ``host`` in a run that came to its end, all of whose steps are done; ``watched`` is told how far
+    it is.
 
     Raises:
         Refused: an instruction takes a part of what another one sends, whose rest depends on it.
@@ -44,6 +47,8 @@ def carried_out(program: Program, timing: Timing, host: Host, decoder: Decoder) 
         ring.hear(section.deliveries)
         order.follow(pieces(events, meetings, effects.needs, effects.senders()))
         for turn in turns:
+            if watched:
+                watched.move_for(ops[turn[0]].layer)
             effects.carry(*turn)
         turns.clear()
     rows.finish()

@@ -6,10 +6,36 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
+
+
+class Watched:
+    """How far a run is, for whoever looks, in whatever thread: first its cycles pass, then bytes are moved, layer by
+    layer.
+    """
+
+    def __init__(self) -> None:
+        self.section = "load"
+        self.cycles: Numbers = np.zeros(2, np.int64)
+        """What the core writes to; the first one is the cycle in the section."""
+        self._layer = -1
+
+    @property
+    def cycle(self) -> int:
+        return int(self.cycles[0])
+
+    @property
+    def foremost(self) -> int | None:
+        """The foremost layer that bytes were moved for; None if there is none yet."""
+        return None if self._layer < 0 else self._layer
+
+    def move_for(self, layer: int) -> None:
+        """Bytes are moved now for a layer."""
+        self._layer = max(self._layer, layer)
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from tilesim.tiled.flat.missing import NoCompiler
 
 if TYPE_CHECKING:
-    from tilesim.tiled.flat.readout import Timing
+    from tilesim.tiled.flat.readout import Timing, Watched
     from tilesim.tiled.flat.tables import Tables
     from tilesim.tiled.isa.model.program import Program
 
@@ -30,11 +30,13 @@ def library() -> Path:
     return made
 
 
-def timed(program: Program, tables: Tables | None = None, traces: bool = False) -> Timing:
-    """What the core makes of a program, of a core that there is; ``traces``: with what a trace is made of."""
+def timed(program: Program, tables: Tables, traces: bool, watched: Watched) -> Timing:
+    """What the core makes of a program, of a core that there is; ``traces``: with what a trace is made of; ``watched``
+    is told how far it is.
+    """
     from tilesim.tiled.core.timing import timed as of_core
 
-    return of_core(program, tables=tables, traces=traces)
+    return of_core(program, tables=tables, traces=traces, watched=watched)
 
 
 def standing() -> str:

@@ -18,7 +18,7 @@ from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.order import Refused
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.flat.missing import NoCompiler, SwitchedOff
-from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.readout import Timing, Watched
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
@@ -65,14 +65,15 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     frame.must_match_tracks(options, program, tracks(program))
     host = host_driver.HostSide(program, inputs)
     layers = tuple(layer.name for layer in program.layers)
-    options.on_start(lambda: RunProgress("run", 0, None, layers))
+    watched = Watched()
+    options.on_start(lambda: RunProgress(watched.section, watched.cycle, watched.foremost, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
     tables = tables_of(program, decoder, holds_of(program, options.holds))
-    timing = timed(program, tables=tables, traces=options.recording is not None)
+    timing = timed(program, tables, options.recording is not None, watched)
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
-        received = carried_out(program, timing, host, decoder)
+        received = carried_out(program, timing, host, decoder, watched)
     except AccessError:
         return ""
     except Refused as error:

@@ -19,7 +19,7 @@ from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.core import build, timing
 from tilesim.tiled.flat.columns import COLUMNS, EVENTS
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.readout import Timing, Watched
 from tilesim.tiled.flat.tables import Tables, tables_of
 from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.isa.model.instructions import Classify, Work
@@ -39,8 +39,10 @@ class Tried:
         self._library = library
         self.timing: Timing | None = None
 
-    def timed(self, program: Program, tables: Tables | None = None, traces: bool = True) -> Timing:
-        self.timing = timing.timed(program, self._library, tables, traces)
+    def timed(
+        self, program: Program, tables: Tables | None = None, traces: bool = True, watched: Watched | None = None
+    ) -> Timing:
+        self.timing = timing.timed(program, self._library, tables, traces, watched)
         return self.timing
 
     def difference(self, expected: Expected) -> str:
