@@ -37,6 +37,7 @@ takes the parts of a row, one transfers that meet, three unlike result groups.
 COMPILED: tuple[tuple[str, str, dict[str, object]], ...] = (
     ("pocket", "pocket-2x1", {}),
     ("pocket", "edge-2x2", {}),
+    ("pocket", "edge-1x2", {"tile.traversal": "multiplier"}),
     ("pocket", "edge-1x1", {"grid.rows": 5, "grid.columns": 14}),
     ("pocket", "edge-1x1", {"grid.rows": 1, "grid.columns": 61}),
     ("digits", "fig2-5x2", {}),
