@@ -19,15 +19,8 @@ def rows(columns: Spans) -> list[tuple[int, ...]]:
 
 def test_adjoining_spans_of_one_kind_and_instruction_become_one() -> None:
     given = spans((0, 2, 2, 1, 8), (2, 3, 2, 1, 4), (5, 1, 1, 1, 0), (6, 1, 1, 0, 0), (8, 1, 1, 0, 0))
-    track, found = joined(np.zeros(5, np.int64), given)
+    found = joined(given)
     assert rows(found) == [(0, 5, 2, 1, 12), *rows(given)[2:]]
-    assert track.tolist() == [0] * 4
-
-
-def test_those_of_different_tracks_do_not() -> None:
-    given = spans((0, 2, 2, 1, 8), (2, 3, 2, 1, 4))
-    track, found = joined(np.array([0, 1]), given)
-    assert (rows(found), track.tolist()) == (rows(given), [0, 1])
 
 
 def test_a_window_cuts_bytes_in_proportion() -> None:

@@ -11,7 +11,7 @@ from tilesim.tiled.flat.columns import CAUSES
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, Outfeed, ScalarFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.counted import tracks
-from tilesim.tiled.run.noted import BUSY, WORK, Noted, bus_bytes, kinds, noted
+from tilesim.tiled.run.noted import BUSY, WORK, Noted, bus_bytes, kinds
 
 pytestmark = COMPILED
 
@@ -25,7 +25,7 @@ def program() -> Program:
 
 @pytest.fixture(scope="module")
 def found(program: Program) -> Noted:
-    return noted(program, timed(program, traces=True))
+    return Noted(program, timed(program, traces=True))
 
 
 def test_without_a_trace_nothing_is_kept(program: Program) -> None:
@@ -44,21 +44,21 @@ def test_what_is_kept_changes_no_cycle(program: Program) -> None:
 
 def test_spans_of_a_track_follow_one_another(program: Program, found: Noted) -> None:
     assert found.tracks == sorted(tracks(program))
-    assert (found.end > found.start).all()
-    same = found.track[1:] == found.track[:-1]
-    assert (found.track[1:] >= found.track[:-1]).all()
-    assert (found.start[1:] >= found.end[:-1])[same].all()
+    for track in found.tracks:
+        own = found.of(track)
+        assert (own.end > own.start).all()
+        assert (own.start[1:] >= own.end[:-1]).all()
 
 
 def test_a_tensor_control_has_no_more_work_at_last(program: Program, found: Noted) -> None:
     timing = timed(program)
-    resting = found.cause == WORK
     end = timing.start + timing.cycles
-    assert {found.tracks[track] for track in found.track[resting].tolist()} == {
-        f"chip.tile{tile}.{name}" for tile in range(4) for name in ("tensor", "mac_array")
-    }
-    assert set(found.end[resting].tolist()) == {end}
-    assert {found.works.whats[found.works.what[work]] for work in found.work[resting].tolist()} == {""}
+    resting = [track for track in found.tracks if (found.of(track).cause == WORK).any()]
+    assert {*resting} == {f"chip.tile{tile}.{name}" for tile in range(4) for name in ("tensor", "mac_array")}
+    for own in map(found.of, resting):
+        some = own.cause == WORK
+        assert {*own.end[some].tolist()} == {end}
+        assert {found.works.whats[found.works.what[work]] for work in own.work[some].tolist()} == {""}
 
 
 def test_the_bus_carries_all_instructions_but_the_controllers_own(program: Program, found: Noted) -> None:
@@ -66,11 +66,12 @@ def test_the_bus_carries_all_instructions_but_the_controllers_own(program: Progr
     own = [isinstance(op, Infeed | Outfeed | ScalarFence) for op in program.run]
     assert [size == 0 for size in sizes] == own
     assert all(size % WORD_BYTES == 0 for size in sizes)
-    stop = (found.track == found.tracks.index("chip.instruction_bus.stop0")) & (found.cause == BUSY)
-    works = found.work[stop].tolist()
+    stop = found.of("chip.instruction_bus.stop0")
+    busy = stop.cause == BUSY
+    works = stop.work[busy].tolist()
     ops = (*program.load, *program.run)
     width_bytes = program.topology.instruction_bus.width_bytes
-    cycles = (found.end - found.start)[stop].tolist()
+    cycles = (stop.end - stop.start)[busy].tolist()
     assert cycles == [-(-int(found.works.bytes[work]) // width_bytes) for work in works]
     assert [found.works.whats[found.works.what[work]] for work in works] == [ops[work].label for work in works]
 

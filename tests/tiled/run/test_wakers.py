@@ -9,7 +9,7 @@ from tilesim.machines.frame import named
 from tilesim.sim.trace.wakeups import Wakeups
 from tilesim.tiled.core.timing import timed
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.noted import noted
+from tilesim.tiled.run.noted import Noted
 from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.units.host.sendings import PROGRAM
 
@@ -20,7 +20,7 @@ def of(network: str, chip: str) -> Wakeups:
     program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(chip))
     assert isinstance(program, Program)
     timing = timed(named(program), traces=True)
-    return wakeups(named(program), timing, noted(named(program), timing))
+    return wakeups(named(program), timing, Noted(named(program), timing))
 
 
 def said(found: Wakeups, track: str) -> set[tuple[str, str, str]]:

@@ -188,7 +188,7 @@ class Recorder:
         if (starts[1:] < starts[:-1]).any():
             order = np.argsort(starts, kind="stable")
             columns = [column[order] for column in columns]
-        return joined(np.zeros(len(columns[0]), np.int32), Spans(*columns))[1]
+        return joined(Spans(*columns))
 
 
 @dataclass(frozen=True)

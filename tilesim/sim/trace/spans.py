@@ -32,14 +32,14 @@ class Names(NamedTuple):
     """Which of the layers an instruction is of."""
 
 
-def joined(track: Words | Numbers, spans: Spans) -> tuple[Words | Numbers, Spans]:
-    """Spans by track, in the order of their starts; adjoining ones of one kind and instruction become one."""
+def joined(spans: Spans) -> Spans:
+    """Spans of a track, in the order of their starts; adjoining ones of one kind and instruction become one."""
     ends = spans.start + spans.cycles
     same = spans.start[1:] == ends[:-1]
-    for column in (track, spans.kind, spans.what):
+    for column in (spans.kind, spans.what):
         same &= column[1:] == column[:-1]
     if not same.any():
-        return track, spans
+        return spans
     first, last = np.append(True, ~same), np.append(~same, True)
     start, cycles, moved = spans.start[first], ends[last], spans.bytes[first]
     cycles -= start
@@ -47,7 +47,7 @@ def joined(track: Words | Numbers, spans: Spans) -> tuple[Words | Numbers, Spans
     later = later[spans.bytes[later] > 0]
     if len(later):
         np.add.at(moved, np.searchsorted(np.flatnonzero(first), later, "right") - 1, spans.bytes[later])
-    return track[first], Spans(start, cycles, spans.kind[first], spans.what[first], moved)
+    return Spans(start, cycles, spans.kind[first], spans.what[first], moved)
 
 
 def cut(spans: Spans, window: range) -> Spans:
@@ -89,7 +89,9 @@ def trace_of(
 
 def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:
     """The names that occur, sorted, and for each number the place of its name among them."""
-    occurring = sorted((names[k], k) for k in np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist())
+    seen = np.zeros(len(names), np.bool_)
+    seen[numbers] = True
+    occurring = sorted((names[k], k) for k in np.flatnonzero(seen).tolist())
     place = np.zeros(max(len(names), 1), np.int32)
     place[[k for _, k in occurring]] = np.arange(len(occurring))
     return tuple(name for name, _ in occurring), place

@@ -40,9 +40,6 @@ WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
 
 
-_NONE = (np.full(1, -1),) * 3
-
-
 class _Index:
     """Where the spans of each track are, and which of them are busy."""
 
@@ -108,15 +105,17 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
     trace = index.trace
     until = trace.start_cycle[stalls] + trace.cycles[stalls]
-    best: Words = np.full(len(stalls), -1)
-    begins: Words = np.full(len(stalls), -1)
-    for track in source.tracks:
-        spans, starts, ends = index.busy(index.places[track]) if track in index.places else _NONE
-        if len(spans) > 1:
-            at = starts[1:].searchsorted(until)
-            found = np.where(ends[at] >= until, starts[at], -1) if source.holding else starts[at]
-            later = found > begins
-            best, begins = np.where(later, spans[at], best), np.where(later, found, begins)
+    busy = [index.busy(index.places[track]) for track in source.tracks if track in index.places]
+    best = begins = np.full(len(stalls), -1)
+    for spans, starts, ends in (each for each in busy if len(each[0]) > 1):
+        at = starts[1:].searchsorted(until)
+        if source.holding:
+            at[ends[at] < until] = 0  # before the first
+        if best is begins:
+            best, begins = spans[at], starts[at]
+        else:
+            later = starts[at] > begins
+            best, begins = np.where(later, spans[at], best), np.where(later, starts[at], begins)
     return best
 
 

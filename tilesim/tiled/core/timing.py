@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
-from tilesim.tiled.flat.accounts import PROCESSOR, account_tracks, stay_tracks
+from tilesim.tiled.flat.accounts import PROCESSOR, account_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     CHIP,
@@ -49,26 +49,36 @@ def timed(
     """
     core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
     assert len(tables.ops) == len(program.load) + len(program.run)
-    arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
-    state = core.core_new(*(array.ctypes.data for array in arrays), traces)
-    try:
-        timing = _sections(core, state, program, tables, watched or Watched())
-        return replace(timing, stays=_stays(core, state, program, timing)) if traces and timing.run else timing
-    finally:
-        core.core_free(state)
+    state = _State(core, tables, traces)
+    timing = _sections(state, program, tables, watched or Watched())
+    if not traces or timing.outcome != "ended":
+        return timing
+    return replace(timing, stays=_stays(state, program, timing))
 
 
-def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables, watched: Watched) -> Timing:
+class _State:
+    """What a core has in its memory, of tables that it looks at."""
+
+    def __init__(self, core: ctypes.CDLL, tables: Tables, traces: bool) -> None:
+        self.core, self._tables = core, tables
+        arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
+        self.place: int = core.core_new(*(array.ctypes.data for array in arrays), traces)
+
+    def __del__(self) -> None:
+        self.core.core_free(self.place)
+
+
+def _sections(state: _State, program: Program, tables: Tables, watched: Watched) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
     rows_out = sum(tensor.rows for tensor in program.leaving)
     ends, steps, (in_load, in_run) = watched.cycles, tables.steps.copy(), tables.sent
 
     def run(first: int, end: int, sent: Numbers, steps: Numbers, rows: int) -> str:
         lists = sent.ctypes.data, len(sent), steps.ctypes.data, len(steps)
-        return OUTCOMES[core.core_run(state, first, end, *lists, rows, LATEST, ends.ctypes.data)]
+        return OUTCOMES[state.core.core_run(state.place, first, end, *lists, rows, LATEST, ends.ctypes.data)]
 
     outcome = run(0, loads, in_load, steps[:0], 0)
-    load_cycles, load = int(ends[1]), _log(core, state)
+    load_cycles, load = int(ends[1]), _log(state)
     if outcome == "ended":
         watched.section = "run"
         outcome = run(loads, all_ops, in_run, steps, rows_out)
@@ -77,7 +87,7 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables, w
     start, end = ends.tolist()
     ends[0] = end - start
     cycles = np.zeros((int(tables.chip[CHIP.index("accounts")]), len(KINDS)), np.int64)
-    core.core_accounts(state, end, cycles.ctypes.data)
+    state.core.core_accounts(state.place, end, cycles.ctypes.data)
     return Timing(
         outcome,
         end - start,
@@ -85,39 +95,31 @@ def _sections(core: ctypes.CDLL, state: int, program: Program, tables: Tables, w
         start,
         _units(program.topology, cycles),
         load,
-        _log(core, state),
-        transfers=_read(core, state, "transfers").reshape(-1, TRANSFER_COLUMNS),
-        spent=_read(core, state, "spent").reshape(
+        _log(state),
+        transfers=_read(state, "transfers").reshape(-1, TRANSFER_COLUMNS),
+        spent=_read(state, "spent").reshape(
             program.topology.tiles, max(1, len(program.requests)), len(program.layers) + 1, -1
         ),
-        received=_read(core, state, "received"),
-        waits=_read(core, state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
-        programs=_read(core, state, "programs"),
+        received=_read(state, "received"),
+        waits=_read(state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
+        programs=_read(state, "programs"),
         steps=steps[:, [2]] + [0, 1] * steps[:, [1]],
     )
 
 
-def _log(core: ctypes.CDLL, state: int) -> SectionLog:
-    events, deliveries = (_read(core, state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
+def _log(state: _State) -> SectionLog:
+    events, deliveries = (_read(state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
     return SectionLog(events, deliveries)
 
 
-def _stays(core: ctypes.CDLL, state: int, program: Program, timing: Timing) -> Stays:
-    numbers = {track: k for k, track in enumerate(account_tracks(program.topology)) if track}
-
-    def stays_of(track: str) -> NDArray[Any]:
-        if track == PROCESSOR:
-            return _of_steps(timing)
-        return _view(core, state, READOUTS.index("stays") + numbers[track]).view([*STAYS.items()])
-
-    stays = [*map(stays_of, stay_tracks(program))]
-    track = np.repeat(np.arange(len(stays), dtype=np.min_scalar_type(len(stays))), [len(each) for each in stays])
-    columns = [
-        np.concatenate([each[name] for each in stays], dtype=dtype, casting="unsafe")
-        for name, dtype in {**STAYS, "cause": "u1"}.items()
-    ]
-    start, end, op, cause = columns
-    return Stays(track, start, end, op, cause, _read(core, state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
+def _stays(state: _State, program: Program, timing: Timing) -> Stays:
+    first, dtype = READOUTS.index("stays"), [*STAYS.items()]
+    of = {
+        track: _view(state, first + k).view(dtype) for k, track in enumerate(account_tracks(program.topology)) if track
+    }
+    if program.steps:
+        of[PROCESSOR] = _of_steps(timing)
+    return Stays(of, _read(state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
 
 
 def _of_steps(timing: Timing) -> NDArray[Any]:
@@ -130,18 +132,20 @@ def _of_steps(timing: Timing) -> NDArray[Any]:
     return np.array([row for row in rows if row[0] < row[1]], [*STAYS.items()])
 
 
-def _read(core: ctypes.CDLL, state: int, what: str) -> Numbers:
-    return _view(core, state, READOUTS.index(what)).copy()
+def _read(state: _State, what: str) -> Numbers:
+    return _view(state, READOUTS.index(what)).copy()
 
 
-def _view(core: ctypes.CDLL, state: int, what: int) -> Numbers:
-    """Numbers where the core has them."""
+def _view(state: _State, what: int) -> Numbers:
+    """Numbers where the core has them, which live as long as they are looked at."""
     place = ctypes.c_void_p()
-    count = core.core_read(state, what, ctypes.byref(place))
+    count = state.core.core_read(state.place, what, ctypes.byref(place))
     if not count:
         return np.empty(0, np.int64)
     assert place.value is not None
-    return np.frombuffer((ctypes.c_int64 * count).from_address(place.value), np.int64)
+    numbers = (ctypes.c_int64 * count).from_address(place.value)
+    numbers.state = state
+    return np.frombuffer(numbers, np.int64)
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:

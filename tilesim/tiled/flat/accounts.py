@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE
 from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
-from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
 PROCESSOR = "chip.host.processor"
@@ -25,9 +24,3 @@ def account_tracks(topology: Topology) -> list[str]:
     tracks += [f"chip.instruction_bus.stop{stop}" for stop in range(topology.instruction_bus_stops)]
     names = ("host.infeed", "host.outfeed", "infeed", "outfeed", "classifier", "controller")
     return [*tracks, *(f"chip.{name}" for name in names)]
-
-
-def stay_tracks(program: Program) -> list[str]:
-    """The tracks of all units of a program's chip, sorted."""
-    own = [PROCESSOR] if program.steps else []
-    return sorted([*filter(None, account_tracks(program.topology)), *own])

@@ -50,16 +50,12 @@ class SectionLog:
 
 
 class Stays(NamedTuple):
-    """What units did in both sections, those of a track together and in their order: ``track`` is a place among the
-    names of all, sorted, and the others are :data:`~tilesim.tiled.flat.columns.STAYS`. ``wakes`` says who waited for a
-    flag that rose: cycle, account, and the instruction that raised it (-1: none).
+    """What units did in both sections, in their order: by track, rows of :data:`~tilesim.tiled.flat.columns.STAYS`,
+    where the core has them, which they keep. ``wakes`` says who waited for a flag that rose: cycle, account, and the
+    instruction that raised it (-1: none).
     """
 
-    track: NDArray[Any]
-    start: Numbers
-    end: Numbers
-    op: NDArray[Any]
-    cause: NDArray[Any]
+    of: Mapping[str, NDArray[Any]]
     wakes: Numbers
 
 

@@ -12,8 +12,8 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.flat.accounts import PROCESSOR, stay_tracks
-from tilesim.tiled.flat.columns import CAUSES, KINDS
+from tilesim.tiled.flat.accounts import PROCESSOR
+from tilesim.tiled.flat.columns import CAUSES, KINDS, STAYS
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.tables import Numbers
@@ -43,24 +43,51 @@ class Works(NamedTuple):
     bytes: Numbers
 
 
-class Noted(NamedTuple):
-    """Who did what when: spans by track, in the order of their starts; ``track`` is a place in ``tracks``, ``cause``
-    one in :data:`~tilesim.tiled.flat.columns.CAUSES`. ``wakes`` as in :class:`~tilesim.tiled.flat.readout.Stays`.
+class OfTrack(NamedTuple):
+    """What one unit did, span by span: ``work`` is a number of :class:`Works`, ``cause`` a place in
+    :data:`~tilesim.tiled.flat.columns.CAUSES`.
     """
 
-    tracks: Sequence[str]
-    works: Works
-    track: Column
     start: Column
     end: Column
     work: Column
     cause: Column
-    wakes: Numbers
 
-    def of(self, track: str) -> slice:
-        """Where the spans of a track are."""
-        place = self.track.dtype.type(self.tracks.index(track))
-        return slice(*(int(np.searchsorted(self.track, place, side)) for side in ("left", "right")))
+
+class Noted:
+    """Who did what when. ``tracks`` are sorted, ``works`` what they work on; ``wakes`` as in
+    :class:`~tilesim.tiled.flat.readout.Stays`.
+    """
+
+    def __init__(self, program: Program, timing: Timing) -> None:
+        assert timing.stays is not None
+        self.tracks = sorted(timing.stays.of)
+        self.wakes = timing.stays.wakes
+        self.works, self._first = _works(program)
+        self._start, self._of = timing.start, timing.stays.of
+
+    def most(self, track: str) -> int:
+        """How many spans a track has at most."""
+        return len(self._of[track])
+
+    def of(self, track: str) -> OfTrack:
+        """Of one of the tracks."""
+        stays = self._of[track]
+        start, end, work, cause = (stays[name] for name in STAYS)
+        if track in _NUMBERED:
+            of_load, of_run = (first[_NUMBERED.index(track)] for first in self._first)
+            work = work + np.where(start < self._start, of_load, of_run)
+        elif track.startswith("chip.ring.link"):
+            work = _waited_for(start, end, work, cause)
+        return OfTrack(start, end, work, cause)
+
+
+def _waited_for(start: Column, end: Column, work: Column, cause: Column) -> Column:
+    """A link that lacks a credit does so for the packet that then gets it."""
+    waits = np.flatnonzero((cause[:-1] == CREDIT) & (start[1:] == end[:-1]))
+    work = work.copy()
+    work[waits] = work[waits + 1]
+    return work
 
 
 def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
@@ -70,18 +97,6 @@ def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
         size_bytes = (op.words - (announced > 0)) * WORD_BYTES
         announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
         yield 0 if isinstance(op, Infeed | Outfeed | ScalarFence) else size_bytes
-
-
-def noted(program: Program, timing: Timing) -> Noted:
-    """All of a run that has come to its end."""
-    assert timing.stays is not None
-    tracks = stay_tracks(program)
-    works, first = _works(program)
-    track, start, end, op, cause, wakes = timing.stays
-    found = Noted(tracks, works, track, start, end, op.copy(), cause, wakes)
-    _number(found, first, timing.start)
-    _name_waits(found)
-    return found
 
 
 _NUMBERED = ("chip.host.infeed", "chip.host.outfeed", "chip.outfeed", PROCESSOR)
@@ -120,25 +135,6 @@ def _of_outfeed(section: Sequence[Instruction], row_bytes: int) -> Iterator[tupl
             yield from [(op.label, 0)] * op.total_rows
         if isinstance(op, Outfeed) or (isinstance(op, Infeed) and op.source == "ring"):
             yield op.label, 0
-
-
-def _number(noted: Noted, first: Sequence[Sequence[int]], start: int) -> None:
-    """Let numbers of what is no instruction go on beyond the program's."""
-    of_load, of_run = first
-    for k, name in enumerate(_NUMBERED):
-        if name not in noted.tracks:
-            continue
-        part = noted.of(name)
-        noted.work[part] += np.where(noted.start[part] < start, of_load[k], of_run[k])
-
-
-def _name_waits(noted: Noted) -> None:
-    """A link that lacks a credit does so for the packet that then gets it."""
-    links = np.array([name.startswith("chip.ring.link") for name in noted.tracks])
-    waits = np.flatnonzero(noted.cause[:-1] == CREDIT)
-    waits = waits[links[noted.track[waits]]]
-    waits = waits[(noted.track[waits + 1] == noted.track[waits]) & (noted.start[waits + 1] == noted.end[waits])]
-    noted.work[waits] = noted.work[waits + 1]
 
 
 def kinds() -> tuple[list[str], Column]:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import compress
 from math import ceil
 
 import numpy as np
-from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import passes
 from tilesim.sim.trace.recorder import Recording
@@ -17,7 +17,7 @@ from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, RingProduce
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.noted import BUSY, Noted, kinds, noted
+from tilesim.tiled.run.noted import BUSY, Column, Noted, OfTrack, kinds
 from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
@@ -28,36 +28,45 @@ FETCH_CYCLES = 1
 
 def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trace:
     """As much of a run that has come to its end as ``recording`` says."""
-    all_of_it = noted(program, timing)
-    track, spans = _recorded(program, all_of_it, recording, timing.start)
-    names, kind_of = kinds()
-    columns = spans._replace(kind=kind_of[spans.kind], what=all_of_it.works.what[spans.what])
+    noted = Noted(program, timing)
+    track, spans = _recorded(program, noted, recording, timing.start)
     layer_of = {op.label: op.layer for op in (*program.load, *program.run)}
-    tracks, whats = all_of_it.tracks, all_of_it.works.whats
+    names, _ = kinds()
     return trace_of(
-        *joined(track, columns),
-        Names(tracks, names, whats, [layer.name for layer in program.layers], layer_of),
+        track,
+        spans,
+        Names(noted.tracks, names, noted.works.whats, [layer.name for layer in program.layers], layer_of),
         timing.start,
-        wakeups(program, timing, all_of_it),
-        wakeup_sources(program.topology, {*tracks}),
+        wakeups(program, timing, noted),
+        wakeup_sources(program.topology, {*noted.tracks}),
     )
 
 
-def _recorded(program: Program, noted: Noted, recording: Recording, start: int) -> tuple[Numbers, Spans]:
-    """Tracks and spans within the window, on the tracks that are wanted; kinds and whats as they are noted."""
-    first, end, wanted = noted.start, noted.end, np.array([*map(recording.wants, noted.tracks)])
+def _recorded(program: Program, noted: Noted, recording: Recording, since: int) -> tuple[Column, Spans]:
+    """Tracks and spans within the window, on the tracks that are wanted. One track after the other: so what comes of
+    it on the way takes no memory that nobody has used before, whose pages cost more than all that is worked out.
+    """
+    window, mover, count = None, _Mover(program, noted), 0
     if recording.window is not None:
-        window = range(max(recording.window.start, 0) + start, recording.window.stop + start)
-        first, end = np.clip(first, window.start, None), np.clip(end, None, window.stop)
-    spans = Spans(first, end - first, noted.cause, noted.work, _Mover(program, noted).moved(first, end))
-    if recording.window is None and wanted.all():
-        return noted.track, spans
-    some = np.flatnonzero((spans.cycles > 0) & wanted[noted.track])
-    return noted.track[some], Spans(*(column[some] for column in spans))
+        window = range(max(recording.window.start, 0) + since, recording.window.stop + since)
+    wanted = [recording.wants(track) for track in noted.tracks]
+    most = sum(map(noted.most, compress(noted.tracks, wanted)))
+    track, kind, what = np.empty((3, most), np.int32)
+    start, cycles, moved = np.empty((3, most), np.int64)
+    columns: Sequence[Column] = (start, cycles, kind, what, moved)
+    for place in np.flatnonzero(wanted).tolist():
+        spans = mover.spans(noted.tracks[place], window)
+        part = slice(count, count + len(spans.start))
+        track[part] = place
+        for column, own in zip(columns, spans, strict=True):
+            column[part] = own
+        count = part.stop
+    return track[:count], Spans(*(column[:count] for column in columns))
 
 
 class _Mover:
-    """How many bytes spans move: those of ring and mesh so many a cycle, others all of what they work on.
+    """Makes spans of what was noted, with how many bytes they move: those of ring and mesh so many a cycle, others all
+    of what they work on.
 
     A master fetches each row, if it has to, and sends it then; a classifier takes and classifies rows before.
     """
@@ -65,10 +74,37 @@ class _Mover:
     def __init__(self, program: Program, noted: Noted) -> None:
         chip = program.topology
         self._program, self._noted = program, noted
+        _, self._kind_of = kinds()
         self._row_cycles = chip.ring_row_cycles
         self._row_rate = chip.wide_memory.row_bytes // chip.ring_row_cycles
         self._beat_bytes = chip.narrow_memory.word_bytes // chip.mesh_beats
-        self._rates = np.array([*map(self._rate, noted.tracks)], np.int64)
+
+    def spans(self, track: str, window: range | None) -> Spans:
+        """Those of a track, as far as they lie within the window."""
+        own = self._noted.of(track)
+        first, end = own.start, own.end
+        if window is not None:
+            first, end = np.clip(first, window.start, None), np.clip(end, None, window.stop)
+        moved = self._moved(track, own, first, end)
+        spans = Spans(first, end - first, self._kind_of[own.cause], self._noted.works.what[own.work], moved)
+        if window is not None:
+            some = np.flatnonzero(spans.cycles > 0)
+            spans = Spans(*(column[some] for column in spans))
+        return joined(spans)
+
+    def _moved(self, track: str, own: OfTrack, first: Numbers, end: Numbers) -> Numbers:
+        """The bytes of those cycles of each span that lie between ``first`` and ``end``."""
+        moved = np.zeros(len(first), np.int64)
+        some = np.flatnonzero(own.cause == BUSY)
+        first, end, start, work = first[some], end[some], own.start[some], own.work[some]
+        if rate := self._rate(track):
+            moved[some] = rate * (end - first)
+        elif _is_whole(track):
+            moved[some] = self._noted.works.bytes[work] * (end - first) // (own.end[some] - start)
+        elif _is_master(track):
+            before = _before(work, own.end[some] - start) - start
+            moved[some] = self._of_master(work, before + end) - self._of_master(work, before + first)
+        return moved
 
     def _rate(self, track: str) -> int:
         """Bytes in each cycle in which a unit is busy."""
@@ -76,33 +112,10 @@ class _Mover:
             return self._beat_bytes
         return self._row_rate if track.startswith("chip.ring.") or track.endswith(".ring_consumer") else 0
 
-    def moved(self, first: Numbers, end: Numbers) -> Numbers:
-        """The bytes of those cycles of each span that lie between ``first`` and ``end``."""
-        busy = self._noted.cause == BUSY
-        moved = np.zeros(len(busy), np.int64)
-        some = np.flatnonzero(busy & self._on(lambda track: bool(self._rate(track))))
-        moved[some] = self._rates[self._noted.track[some]] * (end[some] - first[some])
-        some = np.flatnonzero(busy & self._on(_is_whole))
-        lengths = self._noted.end[some] - self._noted.start[some]
-        moved[some] = self._noted.works.bytes[self._noted.work[some]] * (end[some] - first[some]) // lengths
-        some = np.flatnonzero(busy & self._on(_is_master))
-        moved[some] = self._of_masters(some, end[some]) - self._of_masters(some, first[some])
-        return moved
-
-    def _on(self, of: Callable[[str], bool]) -> NDArray[np.bool_]:
-        """Which spans are on tracks of some sort."""
-        return np.array([*map(of, self._noted.tracks)], np.bool_)[self._noted.track]
-
-    def _of_masters(self, spans: Numbers, until: Numbers) -> Numbers:
-        """What the instruction of each of some busy spans has sent ``until`` a cycle of the span."""
-        start, work = self._noted.start[spans], self._noted.work[spans]
-        before = np.cumsum(self._noted.end[spans] - start) - (self._noted.end[spans] - start)
-        track = self._noted.track[spans]
-        begins = np.ones(len(spans), np.bool_)
-        begins[1:] = (work[1:] != work[:-1]) | (track[1:] != track[:-1])
-        before -= before[begins][np.cumsum(begins) - 1]
+    def _of_master(self, work: Numbers, busy_cycles: Numbers) -> Numbers:
+        """What instructions have sent when they have been busy for so long."""
         lead, fetch = self._before_rows
-        cycles = np.maximum(before + until - start - lead[work], 0)
+        cycles = np.maximum(busy_cycles - lead[work], 0)
         rows, left = np.divmod(cycles, fetch[work] + self._row_cycles)
         return self._row_rate * (rows * self._row_cycles + np.maximum(left - fetch[work], 0))
 
@@ -121,6 +134,14 @@ class _Mover:
                 looks = op.elements * passes(op.function, op.scaling)
                 lead[k] = op.rows * self._row_cycles + looks * chip.classifier.cycles_per_element
         return lead, fetch
+
+
+def _before(work: Numbers, cycles: Numbers) -> Numbers:
+    """For how many cycles a unit has been busy with each piece of work before each of its spans, of so many cycles."""
+    before: Numbers = np.cumsum(cycles) - cycles
+    begins = np.append(True, work[1:] != work[:-1])[: len(work)]
+    before -= before[begins][np.cumsum(begins) - 1]
+    return before
 
 
 def _is_whole(track: str) -> bool:

@@ -90,7 +90,7 @@ class _Controls:
         when it is through.
         """
         for tile in bits(op.tiles):
-            cycle = self._copied[self._places[f"chip.instruction_bus.stop{tile}"], place]
+            cycle = self._copied[f"chip.instruction_bus.stop{tile}", place]
             last = [self._last(tile, engine, place) for engine in op.idle]
             waker: _Waker | None = None
             while busy := next(((end, waker) for end, waker in last if end > cycle), None):
@@ -108,21 +108,25 @@ class _Controls:
         return self._ends[at], _Waker(f"chip.tile{tile}.{engine}", self._keys[at] % len(self._ops))
 
     @cached_property
-    def _copied(self) -> dict[tuple[int, int], int]:
+    def _copied(self) -> dict[tuple[str, int], int]:
         """When a stop, by its track, has all of a fence."""
-        noted, is_fence = self._noted, np.zeros(len(self._noted.works.what), np.bool_)
+        is_fence = np.zeros(len(self._noted.works.what), np.bool_)
         is_fence[[place for place, op in enumerate(self._ops) if isinstance(op, TileFence)]] = True
-        some = np.flatnonzero(is_fence[noted.work] & (noted.cause == BUSY))
-        columns = (column[some].tolist() for column in (noted.track, noted.work, noted.end))
-        return {(track, work): end for track, work, end in zip(*columns, strict=True)}
+        copied: dict[tuple[str, int], int] = {}
+        for track in self._noted.tracks:
+            if track.startswith("chip.instruction_bus."):
+                own = self._noted.of(track)
+                some = np.flatnonzero(is_fence[own.work] & (own.cause == BUSY))
+                fences = zip(own.work[some].tolist(), own.end[some].tolist(), strict=True)
+                copied.update(((track, work), end) for work, end in fences)
+        return copied
 
     def _by_host(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Where the controller has waited for instructions from the host."""
-        noted = self._noted
+        own, whats = self._noted.of("chip.controller"), self._noted.works.whats
         controller, infeed = (self._places[f"chip.{name}"] for name in ("controller", "host.infeed"))
-        ends = noted.end[(noted.track == controller) & (noted.cause == HOST)].tolist()
-        for end in ends:
-            yield controller, end, infeed, noted.works.whats.index(PROGRAM), HOST
+        for end in own.end[own.cause == HOST].tolist():
+            yield controller, end, infeed, whats.index(PROGRAM), HOST
 
     def _row(self, track: str, cycle: int, waker: _Waker) -> tuple[int, int, int, int, int]:
         return self._places[track], cycle, self._places[waker.track], int(self._noted.works.what[waker.op]), FLAG
