@@ -66,8 +66,8 @@ def test_what_is_not_covered_is_named(program: Program) -> None:
         "ring.no_consumer must be stall for the compiled engine, not circulate",
         "ring.queue must be split for the compiled engine, not shared",
     ]
-    many = replace(program, requests=(Request("a", 1),) * 17)
-    assert uncovered(many) == ["requests must be at most 16 for the compiled engine, not 17"]
+    many = replace(program, requests=(Request("a", 1),) * 65)
+    assert uncovered(many) == ["requests must be at most 64 for the compiled engine, not 65"]
 
 
 def test_instructions_that_are_not_covered_are_named(program: Program) -> None:

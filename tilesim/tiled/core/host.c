@@ -13,9 +13,8 @@ static void begin_steps(Core *core) {
     for (; core->steps_begun < core->step_count; core->steps_begun++) {
         Step *step = core->steps + core->steps_begun;
         if (core->received.count < step->rows) return;
-        step->begins_at = step->rows ? core->received.data[step->rows - 1] : core->start;
-        if (step->begins_at < core->steps_end) step->begins_at = core->steps_end;
-        core->steps_end = step->begins_at + step->cycles;
+        i64 there = step->rows ? core->received.data[step->rows - 1] : core->start;
+        step->ends_at = core->steps_end = (there > core->steps_end ? there : core->steps_end) + step->cycles;
     }
 }
 
@@ -33,8 +32,8 @@ static i32 live_host_infeed(Core *core) {
         } else if (thread->state == RESTS) {
             if (core->host_sent == core->host_sendings) return IDLE;
             if (core->steps_begun < sending->step) return HOST;
-            const Step *step = core->steps + sending->step - 1;
-            if (sending->step && core->cycle < (thread->until = step->begins_at + step->cycles)) return HOST;
+            if (sending->step) thread->until = core->steps[sending->step - 1].ends_at;
+            if (core->cycle < thread->until) return HOST;
             thread->until = core->cycle + sending->pause_cycles;
             thread->state = ADMITS;
         } else {

@@ -103,7 +103,7 @@ def _sections(state: _State, program: Program, tables: Tables, watched: Watched)
         received=_read(state, "received"),
         waits=_read(state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
         programs=_read(state, "programs"),
-        steps=steps[:, [2]] + [0, 1] * steps[:, [1]],
+        steps=steps[:, [2]] - [1, 0] * steps[:, [1]],
     )
 
 

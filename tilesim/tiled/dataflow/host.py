@@ -59,6 +59,11 @@ class HostRows:
         makers = {self._makers[row.made] for row in self._rows[first:end] if isinstance(row, MadeRow)}
         return tuple(sorted({output for index in makers for output in self._outputs(index)}))
 
+    @property
+    def are_made(self) -> bool:
+        """Whether some of them are made by steps."""
+        return bool(self._makers)
+
     def finish(self) -> None:
         """Do all steps that are left."""
         for index in self._steps:

@@ -18,8 +18,6 @@ from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, 
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.classification import classified
 
-NO_ORIGINS: Numbers = np.empty((0, 6), np.int64)
-
 
 class Taken(NamedTuple):
     """Rows of a transfer, from ``row`` on, that an instruction takes as its rows from ``first`` on."""
@@ -43,11 +41,9 @@ class RingRows:
         self._of_tiles = produced[transfers[:, 0]]
         self._log: Numbers = np.empty((0, 6), np.int64)
         """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
-        self._of_others: Numbers = self._log
-        """The same of what tiles send."""
-        self._made = NO_ORIGINS
-        """Who takes what the host has made of what tiles have sent: instruction, node, its first row, the instruction
-        that has sent, its tile, and up to which of its rows.
+        self._senders: Numbers = np.empty((0, 7), np.int64)
+        """Who took what tiles have sent: instruction, node, its first row, the instruction that sent it, its tile, the
+        first row of that, and how many. Before what the host makes of some rows, all of them have been sent.
         """
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
@@ -59,8 +55,13 @@ class RingRows:
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
         self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
-        self._of_others = self._log[self._of_tiles[self._log[:, 3]]]
-        self._made = np.concatenate([NO_ORIGINS, *self._of_made()])
+        place, node, own, transfer, row, count = self._log[self._of_tiles[self._log[:, 3]]].T
+        op, _, tile = self._transfers[transfer].T
+        senders = np.stack([place, node, own, op, tile, row, count], axis=1)
+        if self._host.are_made:
+            senders = np.concatenate([senders, *self._of_made()])
+            senders = senders[np.argsort(senders[:, 0], kind="stable")]
+        self._senders = senders
 
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
@@ -80,37 +81,38 @@ class RingRows:
         """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
         instruction, its tile, and up to which of its rows.
         """
-        low, high = np.searchsorted(self._of_others[:, 0], [place, place + 1])
-        made = self._made[slice(*np.searchsorted(self._made[:, 0], [place, place + 1]))]
-        if low == high and not len(made):
+        low, high = np.searchsorted(self._senders[:, 0], [place, place + 1])
+        if low == high:
             return NO_NEEDS
-        node, own, transfer, row, count = self._of_others[low:high, 1:].T
-        op, _, tile = self._transfers[transfer].T
+        node, own, op, tile, row, count = self._senders[low:high, 1:].T
+        theirs = self._among(node - 1, tiles) & (own < end)
         stop = row + np.minimum(count, end - own)
-        needs = np.concatenate([np.stack([node, own, op, tile, stop], axis=1), made[:, 1:]])
-        theirs = self._among(needs[:, 0] - 1, tiles) & (needs[:, 1] < end)
-        return needs[theirs][:, [0, 2, 3, 4]] - [1, 0, 0, 0]
+        needs: Numbers = np.stack([node - 1, op, tile, stop], axis=1)[theirs]
+        return needs
 
     def all_senders(self) -> Numbers:
         """Who sends what tiles take: an instruction, its tile, the one that sends, and the tile that does."""
-        place, node, _, transfer, *_ = self._of_others.T
-        op, _, tile = self._transfers[transfer].T
-        senders = np.concatenate([np.stack([place, node, op, tile], axis=1), self._made[:, [0, 1, 3, 4]]])
-        return senders[senders[:, 1] <= self._topology.tiles] - [0, 1, 0, 0]
+        place, node, _, op, tile, *_ = self._senders.T
+        senders: Numbers = np.stack([place, node - 1, op, tile], axis=1)[node <= self._topology.tiles]
+        return senders
 
     def _of_made(self) -> Iterator[Numbers]:
+        """Of what the host makes of outputs, all that these are made of: from the first row on that is taken of it."""
         origins: dict[tuple[int, ...], Numbers] = {}
+        met: set[tuple[int, int, tuple[int, ...]]] = set()
         for place, node, own, transfer, row, count in self._log[~self._of_tiles[self._log[:, 3]]].tolist():
             sender, moved, _ = self._transfers[transfer].tolist()
-            if sender in self._from_host and node <= self._topology.tiles:
-                outputs = self._host.awaited(*self._of_host(sender, moved, row, row + count))
-                if outputs not in origins:
-                    origins[outputs] = self._origins_of(outputs)
-                theirs = origins[outputs]
-                yield np.concatenate([np.broadcast_to([place, node, own], theirs.shape), theirs], axis=1)
+            if sender not in self._from_host or node > self._topology.tiles:
+                continue
+            outputs = self._host.awaited(*self._of_host(sender, moved, row, row + count))
+            if (place, node, outputs) not in met:
+                met.add((place, node, outputs))
+                theirs = origins[outputs] if outputs in origins else self._origins_of(outputs)
+                origins[outputs] = theirs
+                yield np.concatenate([np.broadcast_to([place, node, own], (len(theirs), 3)), theirs], axis=1)
 
     def _origins_of(self, outputs: Sequence[int]) -> Numbers:
-        """Which tiles have sent what of some outputs: instruction, tile, and up to which of its rows."""
+        """Which tiles have sent what of some outputs: instruction, tile, and the last one of its rows."""
         found: dict[tuple[int, int], int] = defaultdict(int)
         left = [(place, self._sink) for output in outputs for place in self._leaving[output]]
         for place, node in left:
@@ -126,7 +128,7 @@ class RingRows:
                     left += [(place, self._sink) for output in awaited for place in self._leaving[output]]
                 elif isinstance(op, Infeed) and op.source == "ring":
                     left.append((sender, self._sink))
-        return np.array([(*who, end) for who, end in found.items()], np.int64).reshape(-1, 3)
+        return np.array([(*who, end - 1, 1) for who, end in found.items()], np.int64).reshape(-1, 4)
 
     def _of_host(self, place: int, moved: int, first: int, end: int) -> tuple[int, int]:
         """Which of the host's rows are those of a transfer of an infeed."""

@@ -170,8 +170,8 @@ OF_CHIP = {
 """What it knows of the chip."""
 OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": ONE_OR_NOT, "step": Number(below=FEW)}
 """What it knows of what the host sends; a row may come of one of the host's steps, counted from 1."""
-OF_STEPS = {"rows": Number(), "cycles": Number(), "begins_at": Number(below=1)}
-"""What it knows of a step of the host: how many rows of results must have come. It says when the step begins."""
+OF_STEPS = {"rows": Number(), "cycles": Number(), "ends_at": Number(below=1)}
+"""What it knows of a step of the host: how many rows of results must have come. It says when the step ends."""
 STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
 """What the core keeps for a trace: between these cycles those of a unit were for an instruction, and had a cause. In
 place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of

@@ -1,0 +1,74 @@
+"""Rows that the host makes: when its steps are done, and what must have been sent before."""
+
+import numpy as np
+import pytest
+
+import tilesim
+from tests.tiled.dataflow.agreement import COMPILED, inputs_for
+from tests.tiled.hosted import hosted
+from tilesim.machines.frame import named
+from tilesim.tiled.core.timing import timed
+from tilesim.tiled.dataflow.carry_out import carried_out
+from tilesim.tiled.dataflow.host import HostRows
+from tilesim.tiled.dataflow.ring import RingRows
+from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.isa.model.instructions import RingProduce
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.host_driver import HostSide
+from tilesim.tiled.units.host.sendings import MadeRow
+from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.ttu import TraversalForm
+
+
+@pytest.fixture(scope="module")
+def program() -> Program:
+    made = tilesim.compile(hosted("middle")[0], tilesim.load_topology("edge-2x2"))
+    assert isinstance(made, Program)
+    return named(made)
+
+
+def made_by_host(program: Program, timing: Timing, host: HostSide) -> dict[int, int]:
+    """The instructions that take rows that the host makes, and the first of these rows."""
+    assert timing.run is not None
+    assert timing.transfers is not None
+    ops, row, starts = (*program.load, *program.run), 0, {}
+    for place, op in enumerate(ops):
+        if getattr(op, "source", "") == "host":
+            starts[place], row = row, row + op.total_rows  # type: ignore[union-attr]
+    taken = {}
+    for _, taker, _, transfer, first, _ in timing.run.deliveries.tolist():
+        start = starts.get(int(timing.transfers[transfer, 0]))
+        if start is not None and isinstance(host.rows[start + first], MadeRow):
+            taken[taker] = start + first
+    return taken
+
+
+@COMPILED
+def test_who_takes_what_the_host_makes_needs_all_of_what_that_is_made_of(program: Program) -> None:
+    ops, host, timing = (*program.load, *program.run), HostSide(program, inputs_for(program)), timed(program)
+    ring = carried_out(program, timing, host, Decoder(TraversalForm(program.topology.tile)))
+    assert isinstance(ring, RingRows)
+    takers, senders = made_by_host(program, timing, host), ring.all_senders()
+    assert len(takers) > 1
+    rows = {program.leaving[output].rows for task in host.tasks(lambda: ring) for output in task.awaits}
+    for taker in takers:
+        theirs = senders[senders[:, 0] == taker]
+        assert all(isinstance(ops[place], RingProduce) for place in theirs[:, 2].tolist())
+        tiles = np.unique(theirs[:, 1])
+        needs = ring.senders(taker, tiles, 1)
+        for tile in tiles.tolist():
+            assert needs[needs[:, 0] == tile, 3].sum() in rows
+
+
+def test_a_step_is_done_when_somebody_asks_for_its_rows(program: Program) -> None:
+    host = HostSide(program, inputs_for(program))
+    tasks = host.tasks(lambda: pytest.fail("nothing has come yet"))
+    rows = HostRows(host.rows, zip(program.steps, tasks, strict=True), program.topology.wide_memory.row_bytes)
+    made = [k for k, row in enumerate(host.rows) if isinstance(row, MadeRow)]
+    plain = [k for k, row in enumerate(host.rows) if not isinstance(row, MadeRow)]
+    assert rows.are_made
+    assert rows.between(plain[0], plain[0] + 1).shape[1] == 1
+    assert rows.awaited(plain[0], plain[0] + 1) == ()
+    assert len(rows.awaited(made[0], made[0] + 1)) == 1
+    with pytest.raises(pytest.fail.Exception, match="nothing has come yet"):
+        rows.between(made[0], made[0] + 1)
