@@ -6,14 +6,28 @@ from pathlib import Path
 
 import pytest
 
-from tilesim.energy import NOT_GIVEN, Entries, Tally, default_table, document, load_table, priced, unit_of
+from tilesim.energy import (
+    NOT_GIVEN,
+    SHIPPED,
+    Tally,
+    default_table,
+    document,
+    entries_model,
+    load_table,
+    priced,
+    unit_of,
+)
 from tilesim.errors import ConfigError
 from tilesim.sim.core.action import Action
 
 
+def test_the_table_that_is_shipped_is_read_like_any_other() -> None:
+    assert load_table(SHIPPED) == default_table()
+
+
 def test_every_action_has_an_entry_with_its_unit_and_a_source() -> None:
     table = default_table()
-    assert set(table) == set(Action) == {Action(name) for name in Entries.model_fields}
+    assert set(table) == set(Action) == {Action(name) for name in entries_model().model_fields}
     for action, entry in table.items():
         assert entry.per == unit_of(action)
         assert entry.pj > 0
