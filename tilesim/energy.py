@@ -149,7 +149,7 @@ def _by_layer(columns: Sequence[Sequence[int]], layers: int) -> Iterator[tuple[i
     sums = np.zeros((2, layers + 1), np.int64)
     for own, each in zip(sums, numbers, strict=True):
         np.add.at(own, of_layer, each)
-    for layer in np.unique(of_layer).tolist():
+    for layer in sorted({*columns[0]}):
         count, size_bytes = sums[:, layer].tolist()
         yield layer, (count, size_bytes)
 
