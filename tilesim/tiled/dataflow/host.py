@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
 from typing import Protocol
 
@@ -57,7 +57,14 @@ class HostRows:
     def awaited(self, first: int, end: int) -> tuple[int, ...]:
         """The outputs, by number, of which some of them are made."""
         makers = {self._makers[row.made] for row in self._rows[first:end] if isinstance(row, MadeRow)}
-        return tuple(sorted({output for index in makers for output in self._outputs(index)}))
+        left, outputs = [*makers], set[int]()
+        for index in left:  # and those of which these are made
+            step, task = self._steps[index]
+            outputs |= task.awaits.keys()
+            before = {read for read in step.reads if read in self._steps} - makers
+            makers |= before
+            left += before
+        return tuple(sorted(outputs))
 
     @property
     def are_made(self) -> bool:
@@ -74,13 +81,6 @@ class HostRows:
             return row
         self._make(self._makers[row.made])
         return row.made.rows[row.number]
-
-    def _outputs(self, index: int) -> Iterator[int]:
-        step, task = self._steps[index]
-        yield from task.awaits
-        for read in step.reads:
-            if read in self._steps:
-                yield from self._outputs(read)
 
     def _make(self, index: int) -> None:
         if index not in self._left:
