@@ -57,14 +57,8 @@ class HostRows:
     def awaited(self, first: int, end: int) -> tuple[int, ...]:
         """The outputs, by number, of which some of them are made."""
         makers = {self._makers[row.made] for row in self._rows[first:end] if isinstance(row, MadeRow)}
-        left, outputs = [*makers], set[int]()
-        for index in left:  # and those of which these are made
-            step, task = self._steps[index]
-            outputs |= task.awaits.keys()
-            before = {read for read in step.reads if read in self._steps} - makers
-            makers |= before
-            left += before
-        return tuple(sorted(outputs))
+        awaits = (self._steps[index][1].awaits for index in self._with_those_before(makers))
+        return tuple(sorted({output for outputs in awaits for output in outputs}))
 
     @property
     def are_made(self) -> bool:
@@ -73,22 +67,29 @@ class HostRows:
 
     def finish(self) -> None:
         """Do all steps that are left."""
-        for index in self._steps:
-            self._make(index)
+        self._do({*self._steps})
 
     def _row(self, row: Content) -> Bytes:
         if not isinstance(row, MadeRow):
             return row
-        self._make(self._makers[row.made])
+        if not row.made.rows:
+            self._do({self._makers[row.made]})
         return row.made.rows[row.number]
 
-    def _make(self, index: int) -> None:
-        if index not in self._left:
-            return
-        self._left.remove(index)
-        step, task = self._steps[index]
-        for read in step.reads:
-            self._make(read)
-        task.work()
-        for made, rows in task.gives:
-            made.rows = rows()
+    def _with_those_before(self, steps: set[int]) -> list[int]:
+        """Some steps, and those that make what they read, in order."""
+        left, found = [*steps], {*steps}
+        for index in left:
+            before = self._steps.keys() & {*self._steps[index][0].reads} - found
+            found |= before
+            left += before
+        return [index for index in self._steps if index in found]
+
+    def _do(self, steps: set[int]) -> None:
+        for index in self._with_those_before(steps):
+            if index in self._left:
+                self._left.remove(index)
+                _, task = self._steps[index]
+                task.work()
+                for made, rows in task.gives:
+                    made.rows = rows()
