@@ -35,7 +35,7 @@ def session(model: bytes | Path) -> ort.InferenceSession:
     options.log_severity_level = 4
     options.add_session_config_entry("session.qdqisint8allowed", "1")
     content = model if isinstance(model, bytes) else model.read_bytes()
-    return ort.InferenceSession(_unsigned(content), options, providers=["CPUExecutionProvider"])
+    return ort.InferenceSession(unsigned(content), options, providers=["CPUExecutionProvider"])
 
 
 WEIGHTS = {
@@ -48,8 +48,10 @@ WEIGHTS = {
 }
 """Where weights and their zero points stand among the inputs of a node."""
 
+ZERO = "zero point that was left out"
 
-def _unsigned(content: bytes) -> bytes:
+
+def unsigned(content: bytes) -> bytes:
     """A model of uint8 with weights of uint8 for those of int8: 128 more, and so are their zero points.
 
     On x86 without VNNI instructions the sums of uint8 by int8 saturate in 16 bits: a defect of that platform and no
@@ -60,12 +62,24 @@ def _unsigned(content: bytes) -> bytes:
     constants |= {node.output[0]: node.attribute[0].t for node in model.graph.node if node.op_type == "Constant"}
     if not _is_unsigned(model.graph, constants):
         return content
+    constants[ZERO] = model.graph.initializer.add()
+    constants[ZERO].CopyFrom(numpy_helper.from_array(np.array(0, np.int8), ZERO))
+    for node in model.graph.node:
+        _give_zero_point(node, constants)
     moved = {name for node in model.graph.node if node.op_type in WEIGHTS for name in _signed(node, constants)}
     for name in moved:
         constants[name].CopyFrom(
             numpy_helper.from_array(numpy_helper.to_array(constants[name]).view(np.uint8) ^ 128, name)
         )
     return bytes(model.SerializeToString())
+
+
+def _give_zero_point(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> None:
+    """Sums of integers may leave out zero points, which are 0 then; one that is there can be moved."""
+    if node.op_type not in ("ConvInteger", "MatMulInteger") or any(node.input[3:]):
+        return
+    if node.input[1] in constants and constants[node.input[1]].data_type == TensorProto.INT8:
+        node.input[2:] = [*(node.input[2:3] or [""]), ZERO]
 
 
 def _signed(node: onnx.NodeProto, constants: Mapping[str, onnx.TensorProto]) -> list[str]:

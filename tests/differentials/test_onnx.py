@@ -9,7 +9,7 @@ import onnx
 import pytest
 
 from scripts.differentials.formats import make
-from scripts.differentials.onnx_runtime import FAMILIES
+from scripts.differentials.onnx_runtime import FAMILIES, unsigned
 from scripts.differentials.verdict import Job, judged
 from tilesim.network.readers.onnx_choices import CHOICES
 from tilesim.network.readers.onnx_dynamic import DYNAMIC
@@ -46,3 +46,16 @@ def test_scales_of_six_decades_and_zero_points_at_the_ends(models: list[onnx.Mod
 def test_chips_have_the_same_rules(family: str, seed: int, chip: str) -> None:
     outcome = judged(Job(f"onnx/pairs-{family}", seed, chip))
     assert (outcome.verdict, outcome.on_chip) == ("equal", "equal"), outcome
+
+
+@pytest.mark.parametrize("family", ["onnx/dynamic-matmul_integer", "onnx/dynamic-conv_integer"])
+def test_the_runtime_never_sums_uint8_by_int8(family: str) -> None:
+    """Which saturates on some machines; also where the zero points are left out."""
+    for seed in range(20):
+        case = make(family, seed)
+        model = onnx.load_from_string(unsigned(case.model))
+        kinds = {tensor.name: tensor.data_type for tensor in model.graph.initializer}
+        kinds |= {each.name: each.type.tensor_type.elem_type for each in model.graph.input}
+        kinds |= {node.output[0]: node.attribute[0].t.data_type for node in model.graph.node if not node.input}
+        for node in model.graph.node:
+            assert [kinds[name] for name in node.input[:2]] != [onnx.TensorProto.UINT8, onnx.TensorProto.INT8]
