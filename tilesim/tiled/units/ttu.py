@@ -20,7 +20,7 @@ from tilesim.tiled.isa.model.fields import Nest, Reference, Traversal
 from tilesim.tiled.isa.model.loops import Indices, addresses, multiplied
 from tilesim.tiled.topology import Tile
 
-INSTRUCTIONS = 1024
+INSTRUCTIONS = 16384
 """How many are kept, and then all forgotten: many more than are on their way at any time."""
 
 
