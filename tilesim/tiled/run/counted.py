@@ -7,7 +7,7 @@ program. Each unit has it for one of the instructions of every layer.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -30,10 +30,14 @@ from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
     Classify,
     Infeed,
+    MeshIn,
     MeshOut,
+    NarrowToWide,
     Outfeed,
+    RingConsume,
     RingProduce,
     TensorOp,
+    WideToNarrow,
     header_of,
 )
 from tilesim.tiled.isa.model.loops import iterations
@@ -135,32 +139,53 @@ class _Counter:
         self._labels: dict[int, str] = {}
         for op in program.run:
             self._labels.setdefault(op.layer, op.label)
-        self._acts: dict[str, dict[tuple[int, int], Counter[Action]]] = defaultdict(dict)
+        self._acts: dict[str, dict[tuple[int, int], Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
         """By the unit's name, then by the tiles, none for a unit of the chip, and the layer."""
-        layers, nodes, stops = len(program.layers) + 1, self._topology.ring_links, self._topology.instruction_bus_stops
-        tiles = self._topology.tiles
+        self._sides: dict[tuple[type, str], list[tuple[str, Action]]] = {}
+        layers, nodes = len(program.layers) + 1, self._topology.ring_links
         self._moves: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
         self._ring = np.zeros((nodes, layers), np.int64)
-        self._produced = np.zeros((tiles, layers), np.int64)
-        self._mesh = {side: np.zeros((tiles, layers), np.int64) for side in Side}
-        self._carried = np.zeros((stops + 1, layers), np.int64)
-        """By how many stops an instruction passes; those of no layer, as everywhere here, are the last ones."""
+        self._produced = np.zeros((self._topology.tiles, layers), np.int64)
+        self._sent: Counter[tuple[Side, int, int]] = Counter()
+        """What goes over the mesh, by the side, the tiles and the layer."""
+        self._carried: Counter[tuple[int, int]] = Counter()
+        """By how many stops an instruction passes, and the layer, -1 for none."""
+        self._verbs: Mapping[type, Callable[[Any], None]] = {
+            Infeed: self._count_infeed,
+            Outfeed: self._count_outfeed,
+            Classify: self._count_classify,
+            TensorOp: self._count_tensorop,
+            RingProduce: self._count_ring_produce,
+            MeshOut: self._count_mesh_out,
+            **dict.fromkeys((RingConsume, NarrowToWide, WideToNarrow, MeshIn), self._count_accesses),
+        }
 
     def count(self) -> None:
+        tiles = self._topology.tiles
         for each in sent(self._program, self._program.run):
             self._move("host.infeed", each.layer, each.size_bytes)
         for op, size_bytes in zip(self._program.run, bus_bytes(self._program.run), strict=True):
             if size_bytes:
-                self._move("controller", op.layer, size_bytes)
-                self._carried[header_of(op, self._topology.tiles).bit_length(), op.layer] += size_bytes
-            self._count(op)
-        passed = self._carried[::-1].cumsum(axis=0)[-2::-1]
-        self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
+                self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
+            if type(op) in self._verbs:
+                self._verbs[type(op)](op)
+        self._carry()
         self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
-        for side, over in self._mesh.items():
-            self._moves |= {f"mesh.tile{tile}.{side}": over[tile] for tile in np.flatnonzero(over.any(axis=1)).tolist()}
+        rows = tile_rows([bitmap for _, bitmap, _ in self._sent], tiles)
+        for row, ((side, _, layer), size_bytes) in zip(rows, self._sent.items(), strict=True):
+            for tile in np.flatnonzero(row).tolist():
+                self._move(f"mesh.tile{tile}.{side}", layer, size_bytes)
         self._book()
+
+    def _carry(self) -> None:
+        """Over the instruction bus, from stop to stop."""
+        carried = np.zeros((self._topology.instruction_bus_stops + 1, len(self._program.layers) + 1), np.int64)
+        for (stops, layer), size_bytes in self._carried.items():
+            carried[stops, layer] += size_bytes
+        passed = carried[::-1].cumsum(axis=0)[-2::-1]
+        self._moves["controller"] += carried.sum(axis=0)
+        self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
 
     def _book(self) -> None:
         labels = [self._labels.get(layer, "") for layer in (*range(len(self._program.layers)), -1)]
@@ -189,32 +214,33 @@ class _Counter:
         for tiles in found.values():
             yield [f"tile{tile}.{name}" for tile in tiles], rows[:, tiles[0]].tolist()
 
-    def _count(self, op: Any) -> None:
-        if isinstance(op, Infeed):
-            self._count_infeed(op)
-        elif isinstance(op, Outfeed):
-            self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))
-        elif isinstance(op, Classify):
-            self._count_classify(op)
-        elif isinstance(op, TensorOp):
-            decoded = self._decoder.tensorop(op, self._memories)
-            self._act(op.engine, op, decoded.accesses)
-            self._act("mac_array", op, decoded.operations)
-        elif hasattr(op, "engine"):
-            sides = operands(op, self._topology)
-            self._act(op.engine, op, {Action(side.access): iterations(getattr(op, side.field).nest) for side in sides})
-            self._count_sent(op)
+    def _count_tensorop(self, op: TensorOp) -> None:
+        decoded = self._decoder.tensorop(op, self._memories)
+        self._act(op.engine, op, decoded.accesses)
+        self._act("mac_array", op, decoded.operations)
 
-    def _count_sent(self, op: Any) -> None:
-        if isinstance(op, RingProduce):
-            size_bytes = iterations(op.read.nest) * self._row_bytes
-            for tile in bits(op.tiles):
-                self._produced[tile, op.layer] += size_bytes
-                self._pass(tile + 1, op.to, op.layer, size_bytes)
-        elif isinstance(op, MeshOut):
-            [side] = operands(op, self._topology)
-            size_bytes = iterations(op.read.nest) * sizes_bytes(self._topology)[side.unit]
-            self._mesh[op.side][bits(op.tiles), op.layer] += size_bytes
+    def _count_accesses(self, op: Any) -> None:
+        kind = type(op), getattr(op, "memory", "")
+        if kind not in self._sides:
+            self._sides[kind] = [(side.field, Action(side.access)) for side in operands(op, self._topology)]
+        acts = self._acts[op.engine][op.tiles, op.layer]
+        for field, access in self._sides[kind]:
+            acts[access] += iterations(getattr(op, field).nest)
+
+    def _count_ring_produce(self, op: RingProduce) -> None:
+        self._count_accesses(op)
+        size_bytes = iterations(op.read.nest) * self._row_bytes
+        for tile in bits(op.tiles):
+            self._produced[tile, op.layer] += size_bytes
+            self._pass(tile + 1, op.to, op.layer, size_bytes)
+
+    def _count_mesh_out(self, op: MeshOut) -> None:
+        self._count_accesses(op)
+        [side] = operands(op, self._topology)
+        self._sent[op.side, op.tiles, op.layer] += iterations(op.read.nest) * sizes_bytes(self._topology)[side.unit]
+
+    def _count_outfeed(self, op: Outfeed) -> None:
+        self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))
 
     def _count_infeed(self, op: Infeed) -> None:
         size_bytes = op.rows * self._row_bytes
@@ -244,7 +270,9 @@ class _Counter:
         self._moves[track][layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
-        self._acts[name].setdefault((getattr(op, "tiles", 0), op.layer), Counter()).update(actions)
+        acts = self._acts[name][getattr(op, "tiles", 0), op.layer]
+        for action, count in actions.items():
+            acts[action] += count
 
 
 def _parts(program: Program, timing: Timing) -> list[RunPart]:
