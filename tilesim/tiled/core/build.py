@@ -22,7 +22,7 @@ from tilesim.tiled.flat.columns import header_text
 from tilesim.tiled.flat.missing import NoCompiler, SwitchedOff
 
 SOURCES = Path(__file__).parent
-FLAGS = ("-O2", "-std=c11", "-shared", "-fPIC")
+FLAGS = ("-O3", "-std=c11", "-shared", "-fPIC")
 STRICT = ("-Wall", "-Wextra", "-Wshadow", "-Wvla", "-Werror")
 """What the tests compile with besides. Not users: a compiler that is newer than this has warnings of its own."""
 COMPILERS = ("cc", "gcc", "clang")

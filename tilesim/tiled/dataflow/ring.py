@@ -41,10 +41,16 @@ class RingRows:
         self._of_tiles = produced[transfers[:, 0]]
         self._log: Numbers = np.empty((0, 6), np.int64)
         """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
+        self._starts = [0] * (len(ops) + 1)
+        """Where each instruction's part of the log begins."""
+        self._same: list[bool] = []
+        """For each line of the log, whether its instruction takes on all of its nodes the rows that it says."""
         self._senders: Numbers = np.empty((0, 7), np.int64)
         """Who took what tiles have sent: instruction, node, its first row, the instruction that sent it, its tile, the
         first row of that, and how many. Before what the host makes of some rows, all of them have been sent.
         """
+        self._senders_from = self._starts
+        """Likewise."""
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
         self._leaving: dict[int, list[int]] = defaultdict(list)
@@ -54,21 +60,29 @@ class RingRows:
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
-        self._log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
+        self._log = log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
+        self._starts = self._starts_of(log)
+        self._same = _alike(log).tolist()
         place, node, own, transfer, row, count = self._log[self._of_tiles[self._log[:, 3]]].T
         op, _, tile = self._transfers[transfer].T
         senders = np.stack([place, node, own, op, tile, row, count], axis=1)
         if self._host.are_made:
             senders = np.concatenate([senders, *self._of_made()])
             senders = senders[np.argsort(senders[:, 0], kind="stable")]
-        self._senders = senders
+        self._senders, self._senders_from = senders, self._starts_of(senders)
+
+    def _starts_of(self, log: Numbers) -> list[int]:
+        starts: list[int] = np.searchsorted(log[:, 0], np.arange(len(self._ops) + 1)).tolist()
+        return starts
 
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
+        if self._same[line := self._starts[place]]:
+            _, _, own, transfer, row, count = self._log[line].tolist()
+            start = max(own, first)
+            return [([*tiles], [Taken(start, transfer, row + start - own, min(own + count, end) - start)])]
         log = self._within(place, first, end)
         log = log[self._among(log[:, 0] - 1, tiles)]
-        if len(log) == len(tiles) and (log[:, 1:] == log[0, 1:]).all():
-            return [([*tiles], [Taken(*log[0, 1:].tolist())])]
         rows: dict[int, tuple[Taken, ...]] = {}
         for node, *row in log.tolist():
             rows[node - 1] = (*rows.get(node - 1, ()), Taken(*row))
@@ -81,7 +95,7 @@ class RingRows:
         """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
         instruction, its tile, and up to which of its rows.
         """
-        low, high = np.searchsorted(self._senders[:, 0], [place, place + 1])
+        low, high = self._senders_from[place : place + 2]
         if low == high:
             return NO_NEEDS
         node, own, op, tile, row, count = self._senders[low:high, 1:].T
@@ -161,8 +175,7 @@ class RingRows:
         """Of what was taken for an instruction as its rows from ``first`` up to ``end``: node, its first row, transfer,
         the first row of that, and how many.
         """
-        low, high = np.searchsorted(self._log[:, 0], [place, place + 1])
-        node, own, transfer, row, count = self._log[low:high, 1:].T
+        node, own, transfer, row, count = self._log[self._starts[place] : self._starts[place + 1], 1:].T
         start, stop = np.maximum(own, first), np.minimum(own + count, end)
         some: Numbers = np.stack([node, start, transfer, row + start - own, stop - start], axis=1)[start < stop]
         return some
@@ -217,6 +230,15 @@ def _merged(log: Numbers) -> Numbers:
     if len(starts):
         merged[:, 5] = np.add.reduceat(count, starts)
     return merged
+
+
+def _alike(log: Numbers) -> NDArray[np.bool_]:
+    """For each line of a log, whether all of its instruction's lines are of nodes of their own and say the same."""
+    starts = np.flatnonzero(np.diff(log[:, 0], prepend=-1))
+    lengths = np.diff(starts, append=len(log))
+    same = (log[:, 2:] == np.repeat(log[starts, 2:], lengths, axis=0)).all(axis=1)
+    same[1:] &= (log[1:, :2] != log[:-1, :2]).any(axis=1)
+    return np.repeat(np.logical_and.reduceat(same, starts), lengths) if len(log) else same
 
 
 def _places_of_host(ops: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
