@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
 from tilesim.machines.holds import NO_HOLDS, Holds
+from tilesim.sim.pipe.course import Costs
 from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, EVERYWHERE, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
@@ -42,7 +43,7 @@ from tilesim.tiled.isa.model.loops import completions, gates, iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
+from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 Row = dict[str, int]
@@ -70,7 +71,7 @@ class RowMaker:
         self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
-        self._work: dict[int, tuple[Decoded, Row]] = {}
+        self._work: dict[int, tuple[Costs, Row]] = {}
         self._periods: dict[tuple[int, ...], int] = {}
         self._makers: Mapping[type, Callable[[Any], Row]] = {
             TensorOp: self._tensorop,
@@ -132,22 +133,19 @@ class RowMaker:
         nest, every = decoded.operands.group_nest, op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = range(1, decoded.operands.count + 1) if every else completions(nest, op.produce)
         row = self._flags(op, nest, produce)
-        if id(decoded) not in self._work:
-            self._work[id(decoded)] = decoded, self._groups(decoded)  # with it, so that no other one has its id
+        costs = decoded.effort.costs
+        if id(costs) not in self._work:
+            self._work[id(costs)] = costs, self._groups(costs)  # with them, so that no others have their id
         return {
             **row,
-            **self._work[id(decoded)][1],
+            **self._work[id(costs)][1],
+            "rounds": decoded.operands.count,
             "has_weights": op.weights is not None,
             "writes_wide": op.sums_out is not None,
         }
 
-    def _groups(self, decoded: Decoded) -> Row:
-        runs = decoded.costs.runs
-        return {
-            "rounds": decoded.operands.count,
-            "runs": self._list(runs.reshape(-1).tolist()),
-            "run_count": len(runs),
-        }
+    def _groups(self, costs: Costs) -> Row:
+        return {"runs": self._list(costs.runs.reshape(-1).tolist()), "run_count": len(costs.runs)}
 
     def _ring_produce(self, op: RingProduce) -> Row:
         return {**self._counted(op), "to": self._bitmap(op.to), "destinations": op.to.bit_count()}

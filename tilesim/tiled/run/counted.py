@@ -216,8 +216,8 @@ class _Counter:
 
     def _count_tensorop(self, op: TensorOp) -> None:
         decoded = self._decoder.tensorop(op, self._memories)
-        self._act(op.engine, op, decoded.accesses)
-        self._act("mac_array", op, decoded.operations)
+        self._act(op.engine, op, decoded.effort.accesses)
+        self._act("mac_array", op, decoded.effort.operations)
 
     def _count_accesses(self, op: Any) -> None:
         kind = type(op), getattr(op, "memory", "")

@@ -28,7 +28,7 @@ def test_instructions_that_do_the_same_work_are_decoded_once() -> None:
     decoder, op = tile.tensor.decoder, sums()
     decoded = decoder.tensorop(op, tile.memories)
     assert decoder.tensorop(op, tile.memories) is decoded
-    same = replace(op, tiles=2, label="other", produce="x", wait=(Watcher(Flag.AVDATA, 1),), layer=7)
+    same = replace(op, tiles=2, label="other", wait=(Watcher(Flag.AVDATA, 1),), layer=7)
     assert decoder.tensorop(same, tile.memories) is decoded
     assert decoder.tensorop(replace(op, sums_out=at(SUMS)), tile.memories) is not decoded
 
@@ -72,3 +72,38 @@ def test_new_weights_in_the_last_row_of_an_odd_number_of_rows_make_new_results()
         bench.wide()[0, last:] = weight
         bench.cycles(sums(nest=nest(k=1, lane=1), input=at(0), weights=at(last), sums_out=at(0)))
         assert bench.wide()[0, :4].view(np.int32) == 4 * weight
+
+
+def test_what_does_not_depend_on_where_operands_begin_is_worked_out_once() -> None:
+    tile = Bench().chip.tiles[0]
+    one, other = (
+        tile.tensor.decoder.tensorop(sums(input=at(base, x=8, k=4), weights=at(rows * ROW, k=ROW)), tile.memories)
+        for base, rows in ((0, 0), (64, 4))
+    )
+    assert one.effort is other.effort
+    assert one.regular is not other.regular
+    assert one.regular.form is other.regular.form  # type: ignore[union-attr]
+
+
+def test_parameters_that_cross_a_row_elsewhere_take_another_effort() -> None:
+    """Three registers of a quarter of a row each, in one row or in two."""
+    tile = Bench(chip_of(tile={"lanes": 16, "vector_bytes": 4})).chip.tiles[0]
+    op = sums(nest=nest(x=8, k=2, lane=16), sums_out=None, output=at(0x1000, x=16), rule="double")
+    registers = tile.memories.register_bytes
+    efforts = [
+        tile.tensor.decoder.tensorop(replace(op, parameters=at(SUMS + k * registers)), tile.memories).effort
+        for k in range(tile.memories.row_bytes // registers)
+    ]
+    for k, effort in enumerate(efforts):
+        rows = -(-(k + 3) * registers // tile.memories.row_bytes)
+        assert effort.costs.extras[0] == rows
+
+
+def test_a_product_whose_operands_end_behind_their_memory_goes_address_by_address() -> None:
+    tile = Bench().chip.tiles[0]
+    size = tile.memories.narrow.size_bytes
+    inside, outside = (
+        tile.tensor.decoder.tensorop(sums(input=at(size - left, x=8, k=4)), tile.memories) for left in (64, 56)
+    )
+    assert inside.regular is not None
+    assert outside.regular is None

@@ -16,6 +16,7 @@ import numpy as np
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.pipe.course import Costs
 from tilesim.tiled.isa.model.instructions import TensorOp
+from tilesim.tiled.isa.model.likeness import likeness, shape
 from tilesim.tiled.isa.model.loops import Indices
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor import activation_unit, mac_array
@@ -24,6 +25,7 @@ from tilesim.tiled.units.tensor.elementwise import Elementwise, elementwise
 from tilesim.tiled.units.tensor.interlock import chunks, last_writers
 from tilesim.tiled.units.tensor.mac_array import cycles_per_step
 from tilesim.tiled.units.tensor.operands import Operands
+from tilesim.tiled.units.tensor.product_form import ProductForm, product_form
 from tilesim.tiled.units.tensor.strided_product import StridedProduct, strided_product
 from tilesim.tiled.units.tensor.weight_cache import WeightCache
 from tilesim.tiled.units.tensor.windows import Box, boxes
@@ -31,37 +33,29 @@ from tilesim.tiled.units.ttu import INSTRUCTIONS, TraversalForm
 
 
 @dataclass(frozen=True)
+class Effort:
+    """What a tensorop takes: the cycles of its groups, what the MAC array does (``operations``), and the tensor control
+    (``accesses``): an access for each cycle in which it has a port, and its activation unit's arithmetic.
+    """
+
+    costs: Costs
+    operations: Actions
+    accesses: Actions
+
+
+@dataclass(frozen=True)
 class Decoded:
-    """A tensorop, its groups' operands, costs and hazards, and how all of them are computed at once, if they can be.
+    """A tensorop, its groups' operands, effort and hazards, and how all of them are computed at once, if they can be.
 
     ``last``: see :func:`~tilesim.tiled.units.tensor.interlock.last_writers`; None if no group reads what one before it
-    writes. ``inputs``: activations that a convolution's lanes take in a step.
+    writes.
     """
 
     op: TensorOp
     operands: Operands
-    costs: Costs
+    effort: Effort
     last: Indices | None
     regular: StridedProduct | Elementwise | None
-    inputs: int
-
-    @cached_property
-    def operations(self) -> Actions:
-        """What the MAC array does."""
-        operands = self.operands
-        return mac_array.operations(self.op, operands.results, operands.steps, self.inputs, len(operands.sum_rows))
-
-    @cached_property
-    def accesses(self) -> Actions:
-        """What the tensor control does: an access for each cycle in which it has a port, and its activation unit's
-        arithmetic.
-        """
-        op, costs = self.op, self.costs
-        reads, writes = int(costs.issues.sum()), int(costs.writes.sum())
-        write = Action.NARROW_WRITE if op.sums_out is None else Action.WIDE_WRITE
-        wide_reads = int(costs.extras.sum()) + (reads if op.weights is not None else 0)
-        accesses = {Action.NARROW_READ: reads, Action.WIDE_READ: wide_reads, write: writes}
-        return accesses | activation_unit.operations(op, self.operands.results)
 
     def pieces(self, first: int, end: int) -> Iterator[tuple[int, int, Box | None]]:
         """The groups ``first`` to ``end`` in pieces, none of which reads what it writes itself: first, end, and, where
@@ -97,6 +91,8 @@ class Decoder:
         self.ttu = ttu
         self._by_op: dict[int, tuple[TensorOp, Decoded]] = {}
         self._by_work: dict[Hashable, Decoded] = {}
+        self._efforts: dict[Hashable, Effort] = {}
+        self._forms: dict[Hashable, ProductForm | None] = {}
         self._weights = WeightCache()
 
     def tensorop(self, op: TensorOp, memories: TileMemories) -> Decoded:
@@ -105,9 +101,9 @@ class Decoder:
         if known is not None:  # with its op, so that no other one has its id
             return known[1]
         if len(self._by_op) >= INSTRUCTIONS:
-            self._by_op.clear()
-            self._by_work.clear()
-        work = _work(op)
+            for kept in (self._by_op, self._by_work, self._efforts, self._forms):
+                kept.clear()
+        work = likeness(op)
         decoded = self._by_work.get(work)
         if decoded is None:
             decoded = self._by_work[work] = self._decode(op, memories)
@@ -115,13 +111,27 @@ class Decoder:
         return decoded
 
     def _decode(self, op: TensorOp, memories: TileMemories) -> Decoded:
-        operands = Operands(op, self.ttu.addresses)
+        operands, alike = Operands(op, self.ttu.addresses), shape(op)
         last = last_writers(operands, memories, self._tile.inputs_per_cycle)
-        regular = strided_product(op, operands, memories, self._tile.inputs_per_cycle, self._weights) or elementwise(
-            op, operands, memories
-        )
-        costs = self._costs(op, operands, last, memories)
-        return Decoded(op, operands, costs, last, regular, self._tile.inputs_per_cycle)
+        if alike not in self._forms:
+            self._forms[alike] = product_form(op, operands, memories, self._tile.inputs_per_cycle)
+        form = self._forms[alike]
+        regular = elementwise(op, operands, memories) if form is None else strided_product(op, form, self._weights)
+        if last is not None:
+            return Decoded(op, operands, self._effort(op, operands, last, memories), last, regular)
+        same = alike, op.parameters and op.parameters.base % memories.row_bytes
+        if same not in self._efforts:
+            self._efforts[same] = self._effort(op, operands, last, memories)
+        return Decoded(op, operands, self._efforts[same], last, regular)
+
+    def _effort(self, op: TensorOp, operands: Operands, last: Indices | None, memories: TileMemories) -> Effort:
+        inputs, costs = self._tile.inputs_per_cycle, self._costs(op, operands, last, memories)
+        operations = mac_array.operations(op, operands.results, operands.steps, inputs, len(operands.sum_rows))
+        reads, writes = int(costs.issues.sum()), int(costs.writes.sum())
+        write = Action.NARROW_WRITE if op.sums_out is None else Action.WIDE_WRITE
+        wide_reads = int(costs.extras.sum()) + (reads if op.weights is not None else 0)
+        accesses = {Action.NARROW_READ: reads, Action.WIDE_READ: wide_reads, write: writes}
+        return Effort(costs, operations, accesses | activation_unit.operations(op, operands.results))
 
     def _costs(self, op: TensorOp, operands: Operands, last: Indices | None, memories: TileMemories) -> Costs:
         count = operands.count
@@ -140,12 +150,3 @@ class Decoder:
         depth = self._tile.output_fifo_groups
         apart = np.where(last < 0, depth, np.minimum(depth, np.arange(len(last)) - last))
         return apart if (apart < depth).any() else None
-
-
-def _work(op: TensorOp) -> Hashable:
-    """All that tells what an instruction computes, but not where, when, and for whom."""
-    return (
-        op.operation, op.nest, op.reduce, op.input, op.input_b, op.weights, op.parameters, op.sums_in, op.sums_out,
-        op.output, op.input_type, op.weight_type, op.output_type, op.input_zero_point, op.weight_zero_point,
-        op.output_zero_point, op.widths, op.rule, op.scaling, op.clamp,
-    )  # fmt: skip

@@ -82,7 +82,7 @@ class TensorControl(TileEngine[TensorOp]):
             write=self._ports["output" if op.sums_out is None else "sums_out"],
             extra=self._ports["sums_in"],  # and of parameters
         )
-        pipe = self.pipe(decoded.costs, form, partial(self.results.compute, decoded))
+        pipe = self.pipe(decoded.effort.costs, form, partial(self.results.compute, decoded))
         operands = decoded.operands
         nest = operands.group_nest
         every_group = op.produce in (*op.reduce, op.nest.loops[-1].name)
@@ -92,8 +92,8 @@ class TensorControl(TileEngine[TensorOp]):
 
     def actions(self, op: TensorOp) -> Actions:
         decoded = self.decoder.tensorop(op, self.tile.memories)
-        self.mac_unit.act(decoded.operations)
-        return decoded.accesses
+        self.mac_unit.act(decoded.effort.operations)
+        return decoded.effort.accesses
 
     def await_address(self) -> Work:
         yield from super().await_address()

@@ -99,32 +99,34 @@ class StridedView:
     strides: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    def view(self, memory: NDArray[Any]) -> NDArray[Any]:
-        """What ``memory``, (samples, elements), has there: (samples, *shape), in place. Its samples may lie apart."""
+    def view(self, memory: NDArray[Any], at: int = 0) -> NDArray[Any]:
+        """What ``memory``, (samples, elements), has there, counted from byte ``at`` on: (samples, *shape), in place.
+        Its samples may lie apart.
+        """
         strides = (memory.strides[0], *self.strides)
-        whole, base = memory, self.base
+        whole, base = memory, self.base + at
         if not memory.flags.c_contiguous and memory.base is not None:
             whole = memory.base
             base += memory.__array_interface__["data"][0] - whole.__array_interface__["data"][0]
         return np.ndarray((len(memory), *self.shape), self.dtype, whole, base, strides)
 
-    def views(self, blocks: Sequence[NDArray[Any]]) -> Iterator[tuple[slice, NDArray[Any]]]:
+    def views(self, blocks: Sequence[NDArray[Any]], at: int = 0) -> Iterator[tuple[slice, NDArray[Any]]]:
         """The same of each of several blocks of samples, with these among all."""
         first = 0
         for block in blocks:
-            yield slice(first, first + len(block)), self.view(block)
+            yield slice(first, first + len(block)), self.view(block, at)
             first += len(block)
 
-    def read(self, blocks: Sequence[NDArray[Any]], dtype: np.dtype[Any] | None = None) -> NDArray[Any]:
+    def read(self, blocks: Sequence[NDArray[Any]], dtype: np.dtype[Any] | None = None, at: int = 0) -> NDArray[Any]:
         """What all of them have there, (samples, *shape), as numbers of a type; in place where nothing has to move."""
         if len(blocks) == 1 and dtype in (None, self.dtype):
-            return self.view(blocks[0])
+            return self.view(blocks[0], at)
         count = sum(map(len, blocks))
         if self.in_words is not None:
-            words = np.ascontiguousarray(self.in_words.read(blocks))
+            words = np.ascontiguousarray(self.in_words.read(blocks, at=at))
             return words.view(self.dtype).astype(dtype or self.dtype).reshape(count, *self.shape)
         found = np.empty((count, *self.shape), dtype or self.dtype)
-        for samples, view in self.views(blocks):
+        for samples, view in self.views(blocks, at):
             found[samples] = view
         return found
 
