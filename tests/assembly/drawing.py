@@ -42,7 +42,8 @@ def any_of(kind: type, special: Special = nothing_special) -> st.SearchStrategy[
             return _SIMPLE[hint] if here is None else here
         return st.sampled_from(list(hint)) if issubclass(hint, StrEnum) else any_of(hint, special)
 
-    return st.builds(kind, **{member.name: drawn(member.name, hints[member.name]) for member in fields(kind)})
+    names = getattr(kind, "_fields", None) or [member.name for member in fields(kind)]
+    return st.builds(kind, **{name: drawn(name, hints[name]) for name in names})
 
 
 def some(item: st.SearchStrategy[Any], most: int = 1) -> st.SearchStrategy[Any]:

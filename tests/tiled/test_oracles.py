@@ -62,7 +62,7 @@ def test_oracle_7_a_nest_of_nine_loops_is_refused_and_one_of_eight_is_not() -> N
     def found(depth: int) -> list[str]:
         loops = [*(Loop(f"l{k}", 1) for k in range(depth - 6)), *CONVOLUTION.nest.loops]
         sums_out = at(0x2000, y=SIDE * ROW, x=ROW)
-        op = replace(CONVOLUTION, nest=replace(CONVOLUTION.nest, loops=tuple(loops)), output=None, sums_out=sums_out)
+        op = replace(CONVOLUTION, nest=CONVOLUTION.nest._replace(loops=tuple(loops)), output=None, sums_out=sums_out)
         chip = chip_of(tile={"lanes": OUTPUTS, "inputs_per_cycle": 1}, wide_memory={"row_bytes": ROW})
         return faults(replace(program(""), topology=chip, run=(op,)))
 

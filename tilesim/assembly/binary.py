@@ -29,7 +29,7 @@ instruction    natural: its place in the file's table of kinds; then the record,
 topology       str: the ``.chip`` lines of the text form
 =============  ===================================================================================================
 
-A record's fields are those of its dataclass; nothing here knows an instruction. The file says itself what its records
+A record's fields are those of its class; nothing here knows an instruction. The file says itself what its records
 consist of, so that a tilesim whose instructions have got more fields reads an older file all the same: a field that it
 lacks has its default. The same program gives the same bytes.
 
@@ -43,7 +43,7 @@ from __future__ import annotations
 import hashlib
 import struct
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, is_dataclass
+from dataclasses import dataclass, field
 from enum import StrEnum
 from functools import cached_property
 from types import NoneType
@@ -53,7 +53,7 @@ import numpy as np
 from pydantic import BaseModel
 
 from tilesim.assembly.chip import ChipReader, write_chip
-from tilesim.assembly.records import BYTES, Field, fields_of, inner_type
+from tilesim.assembly.records import BYTES, Field, fields_of, inner_type, is_record
 from tilesim.assembly.scanner import Fault, read_line
 from tilesim.assembly.seal import SEAL_BYTES, seal_of
 from tilesim.assembly.streams import Codec, Damage, Reader, Writer
@@ -117,7 +117,7 @@ class Binary(Generic[P]):
         return {kind_name(kind): kind for kind in kinds}
 
     def _kinds(self, hint: Any) -> Iterator[type]:
-        if is_dataclass(hint) and isinstance(hint, type):
+        if is_record(hint):
             yield hint
             for inner in get_type_hints(hint).values():
                 yield from self._kinds(inner)

@@ -1,4 +1,5 @@
-"""Records: the fields of the dataclasses that programs consist of, written and read back as their types say.
+"""Records: the fields of the dataclasses and named tuples that programs consist of, written and read back as their
+types say.
 
 In the text form:
 
@@ -22,7 +23,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Container, Iterable, Mapping
-from dataclasses import MISSING, dataclass, field, fields, replace
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Generic, Literal, TypeAlias, TypeVar, get_args, get_origin, get_type_hints
@@ -59,15 +60,27 @@ class Field(Generic[C]):
 def fields_of(
     kind: type, codec_of: Callable[[str, Any], C], among: Container[Any] | None = None
 ) -> dict[str, Field[C]]:
-    """The fields of the dataclass ``kind``, all or those of some types, bytes behind the others; ``codec_of`` gets each
+    """The fields of a class of records, all or those of some types, bytes behind the others; ``codec_of`` gets each
     one's name and type.
     """
-    hints = get_type_hints(kind)
+    hints, defaults = get_type_hints(kind), _defaults(kind)
     return {
-        member.name: Field(member.name, codec_of(member.name, hints[member.name]), member.default)
-        for member in sorted(fields(kind), key=lambda member: hints[member.name] == BYTES)
-        if among is None or hints[member.name] in among
+        name: Field(name, codec_of(name, hints[name]), defaults[name])
+        for name in sorted(defaults, key=lambda name: hints[name] == BYTES)
+        if among is None or hints[name] in among
     }
+
+
+def is_record(hint: Any) -> bool:
+    """Whether it is a class of records: a dataclass or a named tuple."""
+    return isinstance(hint, type) and (is_dataclass(hint) or hasattr(hint, "_field_defaults"))
+
+
+def _defaults(kind: Any) -> Mapping[str, Any]:
+    """What each field of a class of records has by default."""
+    if is_dataclass(kind):
+        return {member.name: member.default for member in fields(kind)}
+    return {name: kind._field_defaults.get(name, MISSING) for name in kind._fields}
 
 
 def inner_type(hint: Any) -> Any:

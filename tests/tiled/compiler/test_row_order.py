@@ -68,7 +68,7 @@ def test_rows_that_need_the_last_lines_of_a_neighbour_are_made_last(program: Pro
 def lowered(op: TensorOp | MeshOut, place: int) -> TensorOp | MeshOut:
     """The instruction, one of its watchers content with a count of one less."""
     watchers = list(op.wait)
-    watchers[place] = replace(watchers[place], expected=watchers[place].expected - 1)
+    watchers[place] = watchers[place]._replace(expected=watchers[place].expected - 1)
     return replace(op, wait=tuple(watchers))
 
 

@@ -348,9 +348,9 @@ def weakened(program: Program, random: Random) -> Program:
     watcher = watchers.pop(weak)
     kind = random.choice(("drop", "count", "count", "stride"))
     if kind == "stride" and watcher.stride > 0:
-        watchers.insert(weak, replace(watcher, stride=watcher.stride - 1))
+        watchers.insert(weak, watcher._replace(stride=watcher.stride - 1))
     elif kind != "drop":
-        watchers.insert(weak, replace(watcher, expected=watcher.expected - random.randint(1, 2)))
+        watchers.insert(weak, watcher._replace(expected=watcher.expected - random.randint(1, 2)))
     ops = list(program.run)
     ops[place] = replace(op, wait=tuple(watchers))  # type: ignore[call-arg]
     return replace(program, run=tuple(ops))

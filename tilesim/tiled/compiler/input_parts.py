@@ -43,7 +43,7 @@ class InputPart:
         rows = _sum_rows(whole, row_bytes)
         return replace(
             whole,
-            input=replace(whole.input, base=whole.input.base + moved_bytes),
+            input=whole.input._replace(base=whole.input.base + moved_bytes),
             parameters=whole.parameters if self.last else None,
             output=whole.output if self.last else None,
             sums_in=None if self.first else rows,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import gcd, inf
@@ -116,7 +116,7 @@ def by_segment(words: Traversal, counts: Sequence[int]) -> tuple[Traversal, list
     outer, *inner = words.nest.loops
     reference, stride = words.reference, dict(words.reference.strides)[outer.name]
     loops = (Loop("q", len(rounds)), Loop(outer.name, size), *inner)
-    moved = replace(reference, strides=(("q", stride * size), *reference.strides))
+    moved = reference._replace(strides=(("q", stride * size), *reference.strides))
     return Traversal(Nest(loops, words.nest.alternate), moved), rounds
 
 

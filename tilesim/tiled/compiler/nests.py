@@ -72,7 +72,7 @@ def _as_one(op: TensorOp, place: int) -> TensorOp:
     steps = {name: _stepping(each, outer.name, _step(each, inner.name)) for name, each in _references(op)}
     folded = {name: _without(reference, inner.name) for name, reference in steps.items()}
     reduce = tuple(name for name in op.reduce if name != inner.name)
-    return _with(op, folded, nest=replace(op.nest, loops=loops), reduce=reduce)
+    return _with(op, folded, nest=op.nest._replace(loops=loops), reduce=reduce)
 
 
 def _rounds(op: TensorOp, name: str) -> Iterator[TensorOp]:
@@ -86,10 +86,10 @@ def _round(op: TensorOp, place: int, k: int) -> TensorOp:
     inner = op.nest.loops[place + 1 :]
     last = k == loop.bound - 1
     if alternate and alternate.loop == loop.name:
-        inner = (*inner[:-1], replace(inner[-1], bound=alternate.limit)) if last else inner
+        inner = (*inner[:-1], inner[-1]._replace(bound=alternate.limit)) if last else inner
         alternate = None
     moved = {
-        name: _without(replace(reference, base=reference.base + k * _step(reference, loop.name)), loop.name)
+        name: _without(reference._replace(base=reference.base + k * _step(reference, loop.name)), loop.name)
         for name, reference in _references(op)
     }
     produce = op.produce
@@ -124,11 +124,11 @@ def _step(reference: Reference, loop: str) -> int:
 def _stepping(reference: Reference, loop: str, stride: int) -> Reference:
     """With another stride for a loop that has one."""
     strides = ((name, stride if name == loop else step) for name, step in reference.strides)
-    return replace(reference, strides=tuple(strides))
+    return reference._replace(strides=tuple(strides))
 
 
 def _without(reference: Reference, loop: str) -> Reference:
-    return replace(reference, strides=tuple(pair for pair in reference.strides if pair[0] != loop))
+    return reference._replace(strides=tuple(pair for pair in reference.strides if pair[0] != loop))
 
 
 def _with(op: TensorOp, references: Mapping[str, Any], **fields: Any) -> TensorOp:

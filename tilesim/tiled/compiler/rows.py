@@ -26,7 +26,7 @@ def rows_of(rows: Traversal) -> int:
 
 def each_row(rows: Traversal) -> Traversal:
     """The same rows, with an inner loop ``b`` that completes with each of them."""
-    return replace(rows, nest=Nest((*rows.nest.loops, Loop("b", 1))))
+    return rows._replace(nest=Nest((*rows.nest.loops, Loop("b", 1))))
 
 
 def receive(rows: Traversal, wait: tuple[Watcher, ...], layer: int) -> RingConsume:
@@ -58,7 +58,7 @@ def part_words(part: MapPart, row_bytes: int, word_bytes: int) -> Traversal:
     if len(part.rows) == 1 or words <= line:
         return block(part.address, 1, part.row_bytes, words, word_bytes)
     whole = block(part.address, -(-words // line), part.row_bytes, line, word_bytes)
-    return replace(whole, nest=replace(whole.nest, alternate=Alternate("y", words % line))) if words % line else whole
+    return whole._replace(nest=whole.nest._replace(alternate=Alternate("y", words % line))) if words % line else whole
 
 
 def sent(map_: FeatureMap, copy: FeatureMap, tile: int) -> MapPart:

@@ -99,7 +99,7 @@ class TurnRewriter:
     def _waits(self, op: Work, before: tuple[int, ...]) -> tuple[Watcher, ...]:
         """``before``: the tails of all programs before, of each channel."""
         more = dict(zip(ORDINALS.values(), before, strict=True))
-        waits = tuple(replace(w, expected=w.expected + more.get(w.flag, 0)) for w in op.wait)
+        waits = tuple(w._replace(expected=w.expected + more.get(w.flag, 0)) for w in op.wait)
         if isinstance(op, RingProduce):
             turn = ORDINALS[op.channel]
             if more[turn] and all(w.flag != turn for w in op.wait):

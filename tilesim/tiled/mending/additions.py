@@ -35,7 +35,7 @@ class AddedWait:
         if not like:
             return replace(op, wait=(*op.wait, mine))
         [k, *_] = like
-        more = replace(mine, expected=max(mine.expected, op.wait[k].expected))
+        more = mine._replace(expected=max(mine.expected, op.wait[k].expected))
         return replace(op, wait=(*op.wait[:k], more, *op.wait[k + 1 :]))
 
 

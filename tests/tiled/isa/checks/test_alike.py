@@ -27,6 +27,9 @@ def spoiled(rng: Random, value: Any) -> Any:
     """A value that is another one somewhere, or too large, or missing."""
     if isinstance(value, int) and not isinstance(value, bool):
         return rng.choice((value + 1, value - 1, -value, value * 2, value + 4, value + 256, 1 << 33, 0, -1))
+    if hasattr(value, "_fields"):
+        name = rng.choice(value._fields)
+        return value._replace(**{name: spoiled(rng, getattr(value, name))})
     if isinstance(value, tuple) and value:
         place = rng.randrange(len(value))
         new = (spoiled(rng, value[place]),) if rng.random() < 0.8 else ()

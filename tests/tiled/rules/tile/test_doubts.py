@@ -85,7 +85,7 @@ def _waits_changed(rng: Random, op: Any) -> Any:
     place = rng.randrange(len(waits))
     chosen = waits.pop(place)
     if rng.random() < 0.6:
-        waits.insert(place, replace(chosen, expected=chosen.expected + rng.choice((-4, -2, -1, 1, 2, 100))))
+        waits.insert(place, chosen._replace(expected=chosen.expected + rng.choice((-4, -2, -1, 1, 2, 100))))
     return replace(op, wait=tuple(waits))
 
 

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import is_dataclass
 from typing import Any
 
 from tilesim.machines.checks import function_faults
 from tilesim.printable import unknown
 from tilesim.tiled.isa.checks.tensorop import NEEDS
-from tilesim.tiled.isa.model import fields
 from tilesim.tiled.isa.model.accesses import operands
-from tilesim.tiled.isa.model.fields import Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.fields import ByteFilter, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import Classify, ElementType, Instruction, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.model.likeness import bases
 from tilesim.tiled.isa.model.loops import iterations
@@ -25,9 +23,6 @@ MOST_ITERATIONS, MOST_WORDS = 1 << 28, 1 << 18
 """How often a tensorop's nest may run and how many words a DMA may move: more is no layer, and would only fill the
 simulator's own memory.
 """
-
-RECORDS = frozenset(kind for kind in vars(fields).values() if is_dataclass(kind))
-"""What instructions are made of, beside numbers and names."""
 
 RANGES = {ElementType.I8: (-128, 127), ElementType.U8: (0, 255), ElementType.I16: (-32768, 32767)}
 
@@ -52,13 +47,14 @@ def value_faults(op: Instruction) -> Iterator[str]:
 
 def _numbers(value: Any) -> list[int]:
     """Every whole number in a value of an instruction."""
-    kind = type(value)
-    if kind is int:
+    if type(value) is int:
         return [value]
-    if kind is not tuple and kind not in RECORDS:
+    if isinstance(value, ByteFilter):
+        value = tuple(vars(value).values())
+    if not isinstance(value, tuple):
         return []
     numbers: list[int] = []
-    for item in value if kind is tuple else vars(value).values():
+    for item in value:
         if type(item) is int:
             numbers.append(item)
         elif type(item) is not str:

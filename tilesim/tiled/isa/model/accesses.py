@@ -151,7 +151,7 @@ def _by_word(access: Access, written_bytes: int) -> Access:
     nest = Nest((*outer, Loop(lanes.name, -(-lanes.bound * element_bytes // written_bytes))), access.nest.alternate)
     if nest.alternate is not None:
         words = -(-nest.alternate.limit * element_bytes // written_bytes)
-        nest = replace(nest, alternate=Alternate(nest.alternate.loop, words))
+        nest = nest._replace(alternate=Alternate(nest.alternate.loop, words))
     return replace(
         access, operand=replace(access.operand, size="write"), nest=nest, moving=access.moving | {lanes.name}
     )

@@ -1,5 +1,5 @@
 """What instructions are made of: loops, references, traversals, watchers; the names of flags and engines; and who is
-whose neighbour on the mesh.
+whose neighbour on the mesh. What there are thousands of are named tuples, which are made and compared soonest.
 """
 
 from __future__ import annotations
@@ -98,32 +98,28 @@ class MemoryName(StrEnum):
     WIDE = "wide"
 
 
-@dataclass(frozen=True)
-class Loop:
+class Loop(NamedTuple):
     """One loop of a nest: its name within the instruction and how often it runs."""
 
     name: str
     bound: int
 
 
-@dataclass(frozen=True)
-class Alternate:
+class Alternate(NamedTuple):
     """In the last iteration of ``loop`` the innermost loop runs ``limit`` times. Source: US 10,248,908, abstract."""
 
     loop: str
     limit: int
 
 
-@dataclass(frozen=True)
-class Nest:
+class Nest(NamedTuple):
     """Loops, outermost first, each wrapped around the next."""
 
     loops: tuple[Loop, ...]
     alternate: Alternate | None = None
 
 
-@dataclass(frozen=True)
-class Reference:
+class Reference(NamedTuple):
     """An operand in a memory: ``base`` plus, for each named loop, its counter times a stride, all in bytes.
 
     A loop that is not named does not move the address (its bit in the loop mask is clear). Source: US 19/025,090
@@ -134,8 +130,7 @@ class Reference:
     strides: tuple[tuple[str, int], ...] = ()
 
 
-@dataclass(frozen=True)
-class Traversal:
+class Traversal(NamedTuple):
     """A nest with the one reference that it moves: the address stream of one side of a DMA."""
 
     nest: Nest
@@ -189,8 +184,7 @@ class ByteFilter:
             done = complete
 
 
-@dataclass(frozen=True)
-class Watcher:
+class Watcher(NamedTuple):
     """Stall until ``flag`` has counted enough; ``loop`` None means once, before the nest starts.
 
     Iteration k of ``loop`` (counted over the whole nest) waits for ``expected + k * stride``. Source: US 19/025,090

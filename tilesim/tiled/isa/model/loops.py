@@ -6,7 +6,7 @@ What hardware makes of it, and when, is in :mod:`tilesim.tiled.units`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import lru_cache
 from math import prod
 
@@ -191,4 +191,4 @@ def _iterations_by(nest: Nest, depth: int) -> Indices:
     if at < depth:
         counts[(slice(None),) * at + (-1,)] = inner // nest.loops[-1].bound * nest.alternate.limit
         return counts.reshape(-1)
-    return np.full(counts.size, iterations(replace(nest, loops=nest.loops[depth:])), np.int64)
+    return np.full(counts.size, iterations(nest._replace(loops=nest.loops[depth:])), np.int64)

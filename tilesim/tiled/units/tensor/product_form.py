@@ -10,7 +10,7 @@ input, beside that of the one before.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
@@ -202,7 +202,7 @@ def product_form(op: TensorOp, operands: Operands, memories: TileMemories, input
     references = {name: getattr(op, name) for name in NAMES if getattr(op, name) is not None}
     if op.sums_out is not None:
         references.pop("output", None)
-    moved = {name: Moved.of(replace(reference, base=0), groups, steps) for name, reference in references.items()}
+    moved = {name: Moved.of(reference._replace(base=0), groups, steps) for name, reference in references.items()}
     moving = [moved[name] for name in ("weights", "parameters") if name in moved]
     grid = GroupGrid.of(groups, steps, operands.lane_bound, moving)
     columns = grid.columns_within(op.nest.alternate)
