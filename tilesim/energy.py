@@ -13,10 +13,10 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
-import yaml
 from pydantic import AfterValidator, Field, create_model
 
 from tilesim.config import ConfigSection, load
+from tilesim.config.reading import read_shipped
 from tilesim.sim.core.action import Action
 from tilesim.statistics import ActionEnergy, EnergyByAction, EnergyStatistics, EnergyTableRow, LayerEnergy, UnitEnergy
 
@@ -78,11 +78,8 @@ SHIPPED = Path(__file__).with_name("energy.yaml")
 
 @cache
 def default_table() -> Table:
-    """The table that comes with tilesim: of a file of our own nobody wants to know where a fault is, and so it is read
-    in a tenth of the time.
-    """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    costs = yaml.load(SHIPPED.read_bytes(), Loader=loader)  # noqa: S506  (it is a safe one)
+    """The table that comes with tilesim."""
+    costs = read_shipped(SHIPPED)
     return {action: ActionCost.model_validate(costs[action]) for action in Action}
 
 

@@ -28,15 +28,16 @@ def places(value: Any, path: Path = ()) -> Iterator[Path]:
     """Where the numbers of an instruction stand."""
     if isinstance(value, Reference):
         yield from ((*path, "strides", k, 1) for k in range(len(value.strides)))
-    if isinstance(value, tuple):
+    names = getattr(value, "_fields", None) or ([each.name for each in fields(value)] if is_dataclass(value) else [])
+    if isinstance(value, tuple) and not names:
         for k, item in enumerate(value):
             yield from places(item, (*path, k))
-    elif is_dataclass(value):
-        for field in fields(value):
-            if field.name in CHANGED.get(type(value), ()) and applies(value, field.name):
-                yield (*path, field.name)
+    if names:
+        for name in names:
+            if name in CHANGED.get(type(value), ()) and applies(value, name):
+                yield (*path, name)
             elif not isinstance(value, Reference):
-                yield from places(getattr(value, field.name), (*path, field.name))
+                yield from places(getattr(value, name), (*path, name))
         if hasattr(value, "tiles"):
             yield (*path, "tiles")
 
@@ -55,7 +56,8 @@ def changed(value: Any, path: Path, by: int) -> Any:
     head, rest = path[0], path[1:]
     if isinstance(head, int):
         return (*value[:head], changed(value[head], rest, by), *value[head + 1 :])
-    return replace(value, **{head: changed(getattr(value, head), rest, by)})
+    new = {head: changed(getattr(value, head), rest, by)}
+    return value._replace(**new) if isinstance(value, tuple) else replace(value, **new)
 
 
 def without(program: Program, section: str, place: int) -> Program:
