@@ -45,8 +45,8 @@ def _composed(text: str) -> yaml.Node | None:
 
 
 def read_shipped(path: Path) -> Any:
-    """What is in a file that comes with tilesim: nobody has to be told where a fault is, and so it is read in a tenth of
-    the time.
+    """What is in a file that comes with tilesim: nobody wants to know where a fault of it is, and so it is read in a
+    tenth of the time.
     """
     loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
     return yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  (it is a safe one)
