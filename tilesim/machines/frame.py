@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Literal, TypeVar
 
 from tilesim.errors import AccessError, CollisionError, HangError, RunError, refuse
+from tilesim.machines.changed import changed
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
@@ -35,7 +36,7 @@ def named(program: P) -> P:
 
 
 def _labelled(ops: Sequence[Op], section: str) -> tuple[Op, ...]:
-    return tuple(op if op.label else replace(op, label=f"{section}[{k}]") for k, op in enumerate(ops))
+    return tuple([op if op.label else changed(op, label=f"{section}[{k}]") for k, op in enumerate(ops)])
 
 
 def recorder_of(options: RunOptions) -> Recorder | None:

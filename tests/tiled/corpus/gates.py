@@ -22,7 +22,7 @@ def with_gates(program: Program, number: int) -> Program:
 def _gated(random: Random, op: Instruction) -> Instruction:
     if not isinstance(op, Work) or not op.wait or not (loops := _loops(op)) or random.random() > SHARE:
         return op
-    return replace(op, wait=tuple(each if each.loop else replace(each, loop=random.choice(loops)) for each in op.wait))
+    return replace(op, wait=tuple(each if each.loop else each._replace(loop=random.choice(loops)) for each in op.wait))
 
 
 def _loops(op: Work) -> list[str]:

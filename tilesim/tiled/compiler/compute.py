@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+from tilesim.machines.changed import changed
 from tilesim.machines.policies import ROWS
 from tilesim.network.graph import Node
 from tilesim.network.operators.convolution import Convolution
@@ -34,7 +35,6 @@ from tilesim.tiled.compiler.row_order import (
 from tilesim.tiled.compiler.sides import sides_read
 from tilesim.tiled.compiler.streaming import ParameterStream
 from tilesim.tiled.compiler.task import TileTask, element_type, nowhere
-from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import Flag, Reference, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 

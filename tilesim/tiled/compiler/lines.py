@@ -9,8 +9,8 @@ from itertools import accumulate, pairwise
 from math import gcd, inf
 from typing import Any
 
+from tilesim.machines.changed import changed
 from tilesim.tiled.compiler.feature_map import MapPart
-from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.loops import KEPT

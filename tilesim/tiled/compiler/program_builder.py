@@ -7,6 +7,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 
+from tilesim.machines.changed import changed
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.feature_map import MapPart, bitmap_of
 from tilesim.tiled.compiler.lines import LineArrivals, line_counts
@@ -15,7 +16,6 @@ from tilesim.tiled.compiler.placement import MapPlacement
 from tilesim.tiled.compiler.task import element_type
 from tilesim.tiled.compiler.tile_plan import TilePlan
 from tilesim.tiled.isa.model import instructions as isa
-from tilesim.tiled.isa.model.changed import changed
 from tilesim.tiled.isa.model.fields import ORDINALS, Channel, Engine, Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.program import TensorPiece
 from tilesim.tiled.isa.model.sheet import CONSUMERS

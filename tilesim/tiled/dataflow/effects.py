@@ -73,7 +73,7 @@ class Effects:
             return NO_NEEDS
         out, sender = self._mesh.sender[place, tiles].T
         took = end * self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
-        return np.stack([tiles, out, sender, -(-took // self._sent_bytes[out])], axis=1)
+        return np.array([tiles, out, sender, -(-took // self._sent_bytes[out])]).T
 
     def senders(self) -> Numbers:
         """Who sends what others take: an instruction, its tile, the one that sends, and the tile that does."""
@@ -128,11 +128,18 @@ class Effects:
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
         outs, senders = self._mesh.sender[place, tiles].T
+        several = {*outs.tolist()}
+        if len(several) == 1:
+            return self._left(several.pop(), senders, first, end)
         words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
-        for out in {*outs.tolist()}:
-            sent = self._sent.of(out, senders[outs == out].tolist())
-            words[outs == out] = sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
+        for out in several:
+            words[outs == out] = self._left(out, senders[outs == out], first, end)
         return words
+
+    def _left(self, out: int, tiles: Numbers, first: int, end: int) -> Bytes:
+        """What an instruction has sent from some tiles, [tiles, samples, bytes]."""
+        sent = self._sent.of(out, tiles.tolist())
+        return sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
 
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         places = self._decoder.ttu.places(op.write, self._access_bytes(MemoryName.WIDE)).part(first, end)

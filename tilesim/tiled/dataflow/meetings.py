@@ -33,6 +33,10 @@ class Traits:
     def __init__(self, op: Work, topology: Topology) -> None:
         self.op = op
         self._topology = topology
+        self.rounds = _rounds(op)
+        """How many iterations its flag may count."""
+        self.rises_early = increments(op) > 1
+        """Whether its flag rises before it retires."""
 
     @cached_property
     def touched(self) -> Sequence[Touched]:
@@ -43,18 +47,6 @@ class Traits:
     def footprints(self) -> Sequence[Footprint]:
         """The same in detail."""
         return [*footprints(self.op, self._topology)]
-
-    @cached_property
-    def rounds(self) -> int:
-        """How many iterations its flag may count."""
-        if isinstance(self.op, TensorOp):  # result groups
-            return prod([loop.bound for loop in self.op.nest.loops[:-1] if loop.name not in self.op.reduce])
-        return iterations(counted_nest(self.op))
-
-    @cached_property
-    def rises_early(self) -> bool:
-        """Whether its flag rises before it retires."""
-        return increments(self.op) > 1
 
     @cached_property
     def raises(self) -> Flag:
@@ -100,6 +92,12 @@ class Meetings:
                 if near and one.footprints[k].clashes(other.footprints[j]):
                     return True
         return False
+
+
+def _rounds(op: Work) -> int:
+    if isinstance(op, TensorOp):  # result groups
+        return prod([loop.bound for loop in op.nest.loops[:-1] if loop.name not in op.reduce])
+    return iterations(counted_nest(op))
 
 
 def _touched(op: Work, topology: Topology) -> Iterator[Touched]:

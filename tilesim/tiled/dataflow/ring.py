@@ -101,7 +101,7 @@ class RingRows:
         node, own, op, tile, row, count = self._senders[low:high, 1:].T
         theirs = self._among(node - 1, tiles) & (own < end)
         stop = row + np.minimum(count, end - own)
-        needs: Numbers = np.stack([node - 1, op, tile, stop], axis=1)[theirs]
+        needs: Numbers = np.array([node - 1, op, tile, stop])[:, theirs].T
         return needs
 
     def all_senders(self) -> Numbers:

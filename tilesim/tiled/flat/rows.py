@@ -72,6 +72,7 @@ class RowMaker:
         for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
         self._work: dict[int, tuple[Costs, Row]] = {}
+        self._access_words: dict[tuple[type, str], int] = {}
         self._periods: dict[tuple[int, ...], int] = {}
         self._makers: Mapping[type, Callable[[Any], Row]] = {
             TensorOp: self._tensorop,
@@ -106,12 +107,12 @@ class RowMaker:
         header = header_of(op, self._topology.tiles)
         return {
             "kind": KINDS["work"],
-            "words": ceil(words * WORD_BYTES / self._topology.instruction_bus.width_bytes),
+            "words": -(-words * WORD_BYTES // self._topology.instruction_bus.width_bytes),
             "header": self._bitmap(header),
             "last_stop": header.bit_length() - 1,
             "layer": request * self._layers + op.layer + 1,
             **self._makers[type(op)](op),
-            **self._held(op),
+            **(self._held(op) if self._holds else {}),
         }
 
     def _held(self, op: Instruction) -> Row:
@@ -160,14 +161,20 @@ class RowMaker:
         }
 
     def _mesh_in(self, op: MeshIn) -> Row:
-        words = words_per_access(op, self._topology)
+        words = self._words_an_access(op)
         fills = op.fill is not None
         parts = words if fills else words * self._topology.mesh_beats
         return {**self._counted(op), "fill": fills, "words_an_access": words, "parts_an_access": parts}
 
     def _mesh_out(self, op: MeshOut) -> Row:
-        beats = words_per_access(op, self._topology) * self._topology.mesh_beats
+        beats = self._words_an_access(op) * self._topology.mesh_beats
         return {**self._counted(op), "beats_an_access": beats, "reads_wide": op.memory == "wide"}
+
+    def _words_an_access(self, op: MeshIn | MeshOut) -> int:
+        kind = type(op), getattr(op, "memory", "")
+        if kind not in self._access_words:
+            self._access_words[kind] = words_per_access(op, self._topology)
+        return self._access_words[kind]
 
     def _tile_fence(self, op: TileFence) -> Row:
         idle = sum(1 << ENGINES[engine] for engine in set(op.idle))

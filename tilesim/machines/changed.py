@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, TypeVar
 
-from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.machines.program import Instruction
 
 Op = TypeVar("Op", bound=Instruction)
 

@@ -3,7 +3,7 @@
 from dataclasses import fields, replace
 
 from tests.assembly.machines import CONSUME, OP
-from tilesim.tiled.isa.model.changed import changed
+from tilesim.machines.changed import changed
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS
 
 
