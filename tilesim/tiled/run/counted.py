@@ -172,10 +172,7 @@ class _Counter:
         self._carry()
         self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
-        rows = tile_rows([bitmap for _, bitmap, _ in self._sent], tiles)
-        for row, ((side, _, layer), size_bytes) in zip(rows, self._sent.items(), strict=True):
-            for tile in np.flatnonzero(row).tolist():
-                self._move(f"mesh.tile{tile}.{side}", layer, size_bytes)
+        self._send()
         self._book()
 
     def _carry(self) -> None:
@@ -186,6 +183,17 @@ class _Counter:
         passed = carried[::-1].cumsum(axis=0)[-2::-1]
         self._moves["controller"] += carried.sum(axis=0)
         self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
+
+    def _send(self) -> None:
+        """Over the mesh."""
+        tiles = self._topology.tiles
+        over = {side: np.zeros((tiles, len(self._program.layers) + 1), np.int64) for side in Side}
+        rows = tile_rows([bitmap for _, bitmap, _ in self._sent], tiles)
+        for row, ((side, _, layer), size_bytes) in zip(rows, self._sent.items(), strict=True):
+            over[side][row, layer] += size_bytes
+        for side, of_tiles in over.items():
+            sending = np.flatnonzero(of_tiles.any(axis=1)).tolist()
+            self._moves |= {f"mesh.tile{tile}.{side}": of_tiles[tile] for tile in sending}
 
     def _book(self) -> None:
         labels = [self._labels.get(layer, "") for layer in (*range(len(self._program.layers)), -1)]
