@@ -60,9 +60,9 @@ class RingRows:
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
-        self._log = log = _merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
+        self._log = log = merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
         self._starts = self._starts_of(log)
-        self._same = _alike(log).tolist()
+        self._same = said_alike(log).tolist()
         place, node, own, transfer, row, count = self._log[self._of_tiles[self._log[:, 3]]].T
         op, _, tile = self._transfers[transfer].T
         senders = np.stack([place, node, own, op, tile, row, count], axis=1)
@@ -218,7 +218,7 @@ class RingRows:
         return self._replies[place]
 
 
-def _merged(log: Numbers) -> Numbers:
+def merged(log: Numbers) -> Numbers:
     """In the order of instructions, nodes and rows; rows that follow one another, as one."""
     log = log[np.lexsort((log[:, 2], log[:, 1], log[:, 0]))]
     op, node, first, transfer, row, count = log.T
@@ -232,7 +232,7 @@ def _merged(log: Numbers) -> Numbers:
     return merged
 
 
-def _alike(log: Numbers) -> NDArray[np.bool_]:
+def said_alike(log: Numbers) -> NDArray[np.bool_]:
     """For each line of a log, whether all of its instruction's lines are of nodes of their own and say the same."""
     starts = np.flatnonzero(np.diff(log[:, 0], prepend=-1))
     lengths = np.diff(starts, append=len(log))
