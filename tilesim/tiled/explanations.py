@@ -13,7 +13,7 @@ from tilesim.tiled.isa.model import instructions as isa
 from tilesim.tiled.isa.model.accesses import operands
 from tilesim.tiled.isa.model.fields import ON_B, ORDINALS, Channel, Engine, Flag, Nest, Traversal, bits, node_name
 from tilesim.tiled.isa.model.instructions import increments, raised_flag
-from tilesim.tiled.isa.model.issue import record_of
+from tilesim.tiled.isa.model.issue import records_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import Goes
 from tilesim.tiled.rules.tile.effects import Effects, WatchedCounts
@@ -32,19 +32,18 @@ def explanations(program: Program) -> list[Explanation]:
     raised = _Raised(program)
     return [
         Explanation(
-            operands=words_of(op, program.topology) + _record_words(program.run, place),
+            operands=words_of(op, program.topology) + _record_words(program.run, head),
             unit=_unit(op),
             tiles=tuple(bits(getattr(op, "tiles", 0))),
             raises=_raises(op),
             waits=tuple(raised.waits(place, op)),
         )
-        for place, op in enumerate(program.run)
+        for (place, op), head in zip(enumerate(program.run), records_of(program.run), strict=True)
     ]
 
 
-def _record_words(ops: Sequence[isa.Instruction], place: int) -> str:
+def _record_words(ops: Sequence[isa.Instruction], head: int | None) -> str:
     """Of a sub-instruction, whose it is."""
-    head = record_of(ops, place) if isinstance(ops[place], isa.Work) else None
     return "" if head is None else f"; in record {ops[head].label}"
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from tilesim.tiled.isa.model.instructions import Broadcast, Instruction, Record, Work
 
@@ -22,3 +22,14 @@ def record_of(ops: Sequence[Instruction], place: int) -> int | None:
         head -= 1
     op = ops[head] if head >= 0 else None
     return head if isinstance(op, Record) and head < place <= head + op.parts else None
+
+
+def records_of(ops: Sequence[Instruction]) -> Iterator[int | None]:
+    """What ``record_of`` says of each place in turn, in one pass."""
+    head, end = None, -1
+    for place, op in enumerate(ops):
+        yield head if place <= end else None
+        if isinstance(op, Record):
+            head, end = place, place + op.parts
+        elif not isinstance(op, Work):
+            end = -1
