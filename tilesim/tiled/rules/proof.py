@@ -32,7 +32,7 @@ RULES = {
     "posted": "rows that can find nobody posted",
     "fences": "fences that can't be met",
     "deadlock": "waits without an end",
-    "buffers": "the order of issue against the depth of the buffers",
+    "buffers": "the order of issue against the depth of the buffers, and what counts on room on the ring",
 }
 """What is checked, in the order in which it is."""
 

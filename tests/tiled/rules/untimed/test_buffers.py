@@ -1,8 +1,11 @@
-"""The order of issue against the depth of the buffers."""
+"""The order of issue against the depth of the buffers, and rows that have to stand on the ring."""
+
+from contextlib import nullcontext
 
 import pytest
 
-from tests.tiled.rules.lines import consume, proof, send
+import tilesim
+from tests.tiled.rules.lines import consume, fence, proof, send
 
 LATER = consume(2, 5) + send("z", 0, 1, rows=1) + consume(1, 1)
 """Tile 1's five masters wait for a row that is issued behind them; the buffer holds four, and one is in hand."""
@@ -41,3 +44,19 @@ def test_what_a_tile_holds_for_others_holds_the_bus_behind_it() -> None:
     assert refutation.rule == "buffers"
     assert refutation.sentence.endswith("z (ring_produce of tile 2) waits for f (tile_fence of tile 0)")
     assert proof(consume(0, 1), consume(3, 1), send("z", 2, 0, rows=1), held).proven
+
+
+@pytest.mark.parametrize(("rows", "hangs"), [(1, False), (12, True)])
+def test_rows_that_nobody_takes_until_their_master_is_through_count_on_room_on_the_ring(rows: int, hangs: bool) -> None:
+    """A row has room on the ring of this chip, twelve have not; a proof counts on none."""
+    sent, taken = send("a", 0, 1, rows=rows), consume(1, rows)
+    stuck = proof(sent, fence("ring_producer", 0), taken)
+    [refutation] = stuck.refutations
+    assert refutation.rule == "buffers"
+    assert refutation.sentence == (
+        "these wait in a circle: a (ring_produce of tile 0) waits for its rows to be taken at tile 1, whatever room "
+        "the ring has; c1 (ring_consume of tile 1) waits for s (scalar_fence)"
+    )
+    with pytest.raises(tilesim.HangError, match="waits for s") if hangs else nullcontext():
+        tilesim.simulate(stuck.program, [])
+    assert proof(taken, sent, fence("ring_producer", 0)).proven

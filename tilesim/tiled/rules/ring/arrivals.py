@@ -6,10 +6,11 @@ be posted before they come. And a reset of a tile's count of transfers must come
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator
 from itertools import islice, product
 
-from tilesim.tiled.isa.model.fields import ORDINALS, channels_of, node_name
+from tilesim.tiled.isa.model.fields import ORDINALS, Channel, channels_of, node_name
 from tilesim.tiled.rules.ring.masters import Masters
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
 from tilesim.tiled.rules.untimed.transfer_order import Barrier, History, TransferOrder
@@ -85,20 +86,40 @@ def early_resets(masters: Masters) -> Iterator[str]:
 
 
 def late_resets(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
-    """Every such reset that one of those after it may pass before it; the order of transfers must be proven."""
+    """Every such reset that one of those after it may pass before it; the order of transfers must be proven.
+
+    Fences that are still to be tried are held until their turn: what comes before them happens once for all.
+    """
+    left = dict(sorted(_watched_resets(work).items(), key=lambda item: item[0].place))
+    execution = UntimedExecution(work, history, order)
+    while left:
+        execution.go_on(Barrier(fences=frozenset(left)))
+        fence = next(iter(left))
+        counts = left.pop(fence)
+        with execution.holding(Barrier(fences=frozenset({fence}))):
+            early = [transfer for count in counts for transfer in islice(_counted(execution, fence, *count), 1)]
+        yield from (_either(fence, transfer) for transfer in early)
+
+
+def _watched_resets(work: WorkQueues) -> dict[Fence, list[tuple[Channel, int]]]:
+    """The fences that reset a tile's count of a channel's transfers, and the number of that reset, where an instruction
+    waits for what is counted from there on.
+    """
     watched = {count for queue in work.queues for item in queue for _, count, _ in item.conditions}
+    found: dict[Fence, list[tuple[Channel, int]]] = defaultdict(list)
     for (tile, fences), channel in product(enumerate(work.fences), channels_of(work.program.topology)):
         resets = [fence for fence in fences if ORDINALS[channel] in fence.op.reset]
         for number, fence in enumerate(resets, 1):
             if (tile, ORDINALS[channel], number) in watched:
-                execution = UntimedExecution(work, history, order)
-                with execution.holding(Barrier(fence=fence)):
-                    passed = (
-                        transfer
-                        for transfer in execution.passed(first_stop(channel, work.tiles) + tile + 1)
-                        if history.resets_before.get((transfer.number, tile), 0) >= number
-                    )
-                    yield from [_either(fence, transfer) for transfer in islice(passed, 1)]
+                found[fence].append((channel, number))
+    return found
+
+
+def _counted(execution: UntimedExecution, fence: Fence, channel: Channel, number: int) -> Iterator[Transfer]:
+    """The transfers that have passed a fence's tile and are counted behind so many resets there."""
+    behind = execution.history.resets_before
+    passed = execution.passed(first_stop(channel, execution.work.tiles) + fence.tile + 1)
+    return (transfer for transfer in passed if behind.get((transfer.number, fence.tile), 0) >= number)
 
 
 def _either(fence: Fence, transfer: Transfer) -> str:

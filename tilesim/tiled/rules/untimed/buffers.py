@@ -1,4 +1,5 @@
-"""The order of issue against the depth of the instruction buffers: a full one stalls the bus, and all behind it.
+"""The order of issue against the depth of the instruction buffers: a full one stalls the bus, and all behind it. And
+rows that nobody takes until their master is through: they would stand on the ring, whose room is not counted on.
 
 The order in which transfers go is proven before; so what can happen doesn't depend on delays, and one execution tells.
 """
@@ -17,8 +18,10 @@ from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Fence, WorkItem,
 
 
 def buffer_faults(work: WorkQueues, history: History, order: TransferOrder) -> Iterator[str]:
-    """Why a program that would come to its end with endless buffers doesn't with those of the chip."""
-    execution = UntimedExecution(work, history, order, ThroughBuffers)
+    """Why a program that would come to its end with endless buffers, and room for all rows on the ring, may not do so
+    with those of the chip.
+    """
+    execution = UntimedExecution(work, history, order, ThroughBuffers, until_taken=True)
     execution.run()
     if not any(True for _ in execution.unfinished()):
         return

@@ -110,7 +110,7 @@ def _flag(execution: UntimedExecution, item: WorkItem, count: Count, expected: i
     if count == RESULTS:
         return Awaited("what the host makes of results", _taker(execution, execution.work.tiles + 2))
     words = f"{flag} to reach {expected}; it stands at {stands}"
-    items = (raiser for queue in execution.work.watchers(tile) for raiser in execution.work.queues[queue])
+    items = (raiser for queue in execution.work.tile_queues[tile] for raiser in execution.work.queues[queue])
     raisers = [raiser for raiser in items if raiser.rises]
     now = [raiser for raiser in raisers if raiser.raises == count and raiser is not item]
     left = [raiser for raiser in now if execution.done[raiser.queue] <= raiser.number]
@@ -151,7 +151,8 @@ def _way(execution: UntimedExecution, transfer: Transfer) -> Awaited[WorkItem]:
     if not nodes:
         return Awaited("its turn")
     place = node_name(nodes[-1], execution.work.tiles)
-    return Awaited(f"its rows to be taken at {place}", _taker(execution, nodes[-1]))
+    room = ", whatever room the ring has" if execution.until_taken else ""
+    return Awaited(f"its rows to be taken at {place}{room}", _taker(execution, nodes[-1]))
 
 
 def _blocker(

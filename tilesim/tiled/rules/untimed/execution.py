@@ -20,6 +20,8 @@ from tilesim.tiled.rules.untimed.work_queues import CONTROLLER, Condition, Count
 
 Cells = Any
 """A list or dict of numbers."""
+Log = list[tuple[Cells, Any, Any]]
+"""What has changed: where, and what stood there before."""
 NEVER = 1 << 62
 NO_BARRIER = Barrier()
 """One that keeps nothing from happening."""
@@ -60,7 +62,8 @@ class UntimedExecution:
     On its own it lets transfers begin one after the other, each when nothing else can happen, in the order of the
     program. With the ``history`` of such an execution it assumes what that found out: which rows come first at a stop,
     and what a reset comes after. With an ``order`` a transfer passes a stop only behind all those that are known to
-    come before it there. ``delivery`` says how instructions come to their engines.
+    come before it there. ``delivery`` says how instructions come to their engines. Rows leave their master whatever
+    room there is for them; with ``until_taken`` when they are taken, so that no place on the ring is counted on.
     """
 
     def __init__(
@@ -69,6 +72,7 @@ class UntimedExecution:
         history: History | None = None,
         order: TransferOrder | None = None,
         delivery: Callable[[UntimedExecution], InstructionDelivery] = InstructionDelivery,
+        until_taken: bool = False,
     ) -> None:
         self.work = work
         queues = len(work.queues)
@@ -89,15 +93,18 @@ class UntimedExecution:
         self.history = history or History()
         self._recording = history is None
         self._order = order
-        self.tails_at = [0] * work.stops_on_ring
-        """With an order: the transfers whose tails have passed each stop, as a bitmap."""
+        self.until_taken = until_taken
+        self.tails_at, self._held_at = [0] * work.stops_on_ring, [0] * work.stops_on_ring
+        """With an order: the transfers whose tails have passed each stop, and those held there, as bitmaps."""
+        self._clear = [0] * len(work.transfers)
+        """And at how many stops nothing is in the way of each any more."""
         self._ready: dict[int, WorkItem] = {}
         self._released: set[int] = set()
         self._barrier = NO_BARRIER
         self._resets = [0] * work.stops_on_ring
         """Of each stop's count of transfers, and the last that it has counted."""
         self._last_tail: list[Transfer | None] = [None] * work.stops_on_ring
-        self._log: list[tuple[Cells, Any, Any]] | None = None
+        self._log: Log | None = None
         self._heading = [
             [sent for sent in work.transfers if node in sent.destinations] for node in range(work.stops_on_ring)
         ]
@@ -124,12 +131,9 @@ class UntimedExecution:
 
     def in_the_way(self, transfer: Transfer, node: int) -> Transfer | None:
         """The first transfer that must pass before this one does, on its way up to a node."""
-        if self._order is not None:
-            for stop in transfer.path[: transfer.hops(node) + 1]:
-                ahead = self._order.before(transfer, stop) & ~self.tails_at[stop]
-                if ahead:
-                    return self._order.first(ahead)
-        return None
+        if self._order is None or self._is_clear(transfer, self._order, transfer.hops(node)):
+            return None
+        return self._order.first(self._ahead(transfer, self._order, self._clear[transfer.number]))
 
     def awaiting(self, transfer: Transfer) -> list[int]:
         """Where rows of a transfer that are on their way are to be taken next."""
@@ -191,15 +195,20 @@ class UntimedExecution:
     @contextmanager
     def holding(self, barrier: Barrier) -> Iterator[None]:
         """Everything has happened that can in spite of a barrier; it is taken back in the end."""
-        log: list[tuple[Cells, Any, Any]] = []
-        self._log, self._barrier = log, barrier
-        self._check_fences_and_stops()
-        self._worklist.extend(item.queue for item in self._ready.values())
-        self._settle()
+        log = self.go_on(barrier)
         yield
         for cells, at, value in reversed(log):
             cells[at] = value
         self._log, self._barrier = None, NO_BARRIER
+
+    def go_on(self, barrier: Barrier) -> Log:
+        """Let everything happen that can in spite of a barrier, transfers in any order; gives what it has changed."""
+        log: Log = []
+        self._log, self._barrier = log, barrier
+        self._check_fences_and_stops()
+        self._worklist.extend(item.queue for item in self._ready.values())
+        self._settle()
+        return log
 
     def _rank(self, number: int) -> tuple[int, int]:
         """Transfers begin in the order of the program, or in that of the history, if they have to keep to one."""
@@ -270,7 +279,7 @@ class UntimedExecution:
 
     def _raise(self, count: Count, by: int) -> None:
         self._put(self.counts, count, self.counts[count] + by)
-        self._worklist.extend(queue for queue in self.work.watchers(count[0]) if self._awaits(queue, count))
+        self._worklist.extend(queue for queue in self.work.watchers.get(count, ()) if self._awaits(queue, count))
 
     def _awaits(self, queue: int, count: Count) -> bool:
         """Whether a queue's item in hand is held by a flag."""
@@ -310,7 +319,28 @@ class UntimedExecution:
         if limit > self.rows[transfer.number][0]:
             self._put(self.rows[transfer.number], 0, limit)
             self._flow(transfer)
-        return limit
+        return self.rows[transfer.number][-1] if self.until_taken else limit
+
+    def _may_come(self, transfer: Transfer, hops: int) -> bool:
+        """Whether nothing is in a transfer's way any more up to a stop so many hops from its master."""
+        return self._order is None or self._is_clear(transfer, self._order, hops)
+
+    def _is_clear(self, transfer: Transfer, order: TransferOrder, hops: int) -> bool:
+        clear = before = self._clear[transfer.number]
+        while clear <= hops and not self._ahead(transfer, order, clear):
+            clear += 1
+        if clear > before:
+            self._put(self._clear, transfer.number, clear)
+        if clear > hops:
+            return True
+        stop = transfer.path[clear]
+        self._put(self._held_at, stop, self._held_at[stop] | order.bit(transfer))
+        return False
+
+    def _ahead(self, transfer: Transfer, order: TransferOrder, hops: int) -> int:
+        """Those that have yet to pass a stop before a transfer does, as a bitmap."""
+        stop = transfer.path[hops]
+        return order.before(transfer, stop) & ~self.tails_at[stop]
 
     def _flow(self, transfer: Transfer) -> None:
         """Let the rows that have left the master go on from destination to destination."""
@@ -318,7 +348,7 @@ class UntimedExecution:
         ahead = self.history.ahead.get(transfer.number) or [0] * len(transfer.destinations)
         for stage, node in enumerate(transfer.destinations, 1):
             hops = transfer.hops(node)
-            if self.in_the_way(transfer, node) or self._barrier.stops(transfer, hops):
+            if not self._may_come(transfer, hops) or self._barrier.stops(transfer, hops):
                 break
             some = min(rows[stage - 1], self.room[node] - ahead[stage - 1])
             if self._barrier.holds(transfer, hops):
@@ -328,6 +358,8 @@ class UntimedExecution:
                 self._put(rows, stage, some)
                 if node in self.work.takers:
                     self._worklist.append(self.work.takers[node])
+        if self.until_taken:
+            self._worklist.append(self.work.senders[transfer.number].queue)
         self._pass_tail(transfer)
 
     def _pass_tail(self, transfer: Transfer) -> None:
@@ -336,7 +368,7 @@ class UntimedExecution:
         while (hops := self.tails[number]) <= transfer.reach:
             node = transfer.path[hops]
             come = self.rows[number][transfer.stage(hops)]
-            if self._barrier.holds(transfer, hops) or come < transfer.rows or self.in_the_way(transfer, node):
+            if self._barrier.holds(transfer, hops) or come < transfer.rows or not self._may_come(transfer, hops):
                 return
             self._put(self.tails, number, hops + 1)
             self._count_tail(transfer, node)
@@ -353,9 +385,9 @@ class UntimedExecution:
             self._raise((tile, ORDINALS[channel], resets.get((transfer.number, tile), self._resets[node])), 1)
         if self._order is not None:
             self._put(self.tails_at, node, self.tails_at[node] | self._order.bit(transfer))
-            for other in self._order.after(transfer, node):
-                if self.rows[other.number][0] and self.tails[other.number] <= other.reach:
-                    self._behind.append(other)
+            if self._held_at[node]:
+                self._behind.extend(self._order.listed(self._held_at[node]))
+                self._put(self._held_at, node, 0)
 
     # Fences
 
@@ -381,7 +413,7 @@ class UntimedExecution:
                 self._check_fences(other)
 
     def _drained(self, fence: Fence) -> bool:
-        if self._barrier.fence is fence or not self.delivery.reached(fence):
+        if fence in self._barrier.fences or not self.delivery.reached(fence):
             return False
         return all(self.done[queue] >= count for queue, count in fence.drained)
 

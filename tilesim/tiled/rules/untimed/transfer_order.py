@@ -35,14 +35,14 @@ class History:
 @dataclass(frozen=True)
 class Barrier:
     """The last row of ``transfer`` doesn't pass the stop ``node``, nor those behind that, and nor do the transfers
-    ``behind`` it there (by number); or ``item`` doesn't begin, or ``fence`` isn't through.
+    ``behind`` it there (by number); or ``item`` doesn't begin, or ``fences`` aren't through.
     """
 
     transfer: Transfer | None = None
     node: int = 0
     behind: frozenset[int] = frozenset()
     item: WorkItem | None = None
-    fence: Fence | None = None
+    fences: frozenset[Fence] = frozenset()
 
     def holds(self, transfer: Transfer, hops: int) -> bool:
         """Whether a transfer's tail is held up to a stop so many hops from its master."""
@@ -87,6 +87,12 @@ class TransferOrder:
     def first(self, bits: int) -> Transfer:
         """The first of the transfers in a bitmap."""
         return self._order[(bits & -bits).bit_length() - 1]
+
+    def listed(self, bits: int) -> Iterator[Transfer]:
+        """The transfers in a bitmap."""
+        while bits:
+            yield self.first(bits)
+            bits &= bits - 1
 
     def before(self, transfer: Transfer, node: int) -> int:
         """Those that have passed a stop when ``transfer`` comes, as a bitmap."""

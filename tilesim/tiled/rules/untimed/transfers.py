@@ -86,7 +86,11 @@ class Transfer:
 
     def stage(self, hops: int) -> int:
         """How many destinations a row has left that passes the stop so many hops from the master."""
-        return bisect_right([self.hops(node) for node in self.destinations], hops)
+        return bisect_right(self._stages, hops)
+
+    @cached_property
+    def _stages(self) -> list[int]:
+        return [self.hops(node) for node in self.destinations]
 
     def passes(self, node: int) -> bool:
         return bool(self.occupied >> node & 1)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from tilesim.machines.program import where
 from tilesim.tiled.isa.model import instructions as isa
@@ -57,7 +58,7 @@ class WorkItem:
         return f"{self.name} ({self.op.mnemonic}{where})"
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Fence:
     """A tile fence on one tile: through when each of some queues has done so many items. ``starter`` as of items."""
 
@@ -136,11 +137,15 @@ class WorkQueues:
         """The item that takes a row at a node, counted from the first that comes there."""
         return next((item for item in self.taking(node) if item.takes_before + item.rounds > row), None)
 
-    def watchers(self, tile: int) -> list[int]:
-        """The queues that a tile's flags, or the infeed's counts, can hold."""
-        if tile != CONTROLLER:
-            return self.tile_queues[tile]
-        return [queue for queue, key in enumerate(self.keys) if key == (CONTROLLER, isa.Infeed.mnemonic)]
+    @cached_property
+    def watchers(self) -> dict[Count, list[int]]:
+        """The queues whose items wait for each flag; of a work whose queues are full."""
+        found: dict[Count, dict[int, None]] = defaultdict(dict)
+        for number, queue in enumerate(self.queues):
+            for item in queue:
+                for _, count, _ in item.conditions:
+                    found[count][number] = None
+        return {count: list(queues) for count, queues in found.items()}
 
 
 def work_queues(program: Program) -> WorkQueues:
