@@ -42,7 +42,10 @@ def must_agree(
 ) -> Run:
     """The run of the compiled engine, which says the same with its trace and without."""
     given = inputs_for(program) if inputs is None else inputs
-    options = [RunOptions(engine=engine, recording=Recording(), holds=holds) for engine in ("simpy", "compiled")]
+    options = [
+        RunOptions(engine=engine, recording=Recording(), holds=holds, keep_tensors=True)
+        for engine in ("simpy", "compiled")
+    ]
     defined, run = (simulate(program, given, each) for each in options)
     must_be_same(run, defined)
     plain = simulate(program, given, RunOptions(engine="compiled", holds=holds))
@@ -62,12 +65,16 @@ def must_trace_alike(program: Program, recording: Recording) -> Trace:
 
 
 def must_be_same(run: Run, defined: Run) -> None:
-    """Of the compiled engine and of SimPy, with their traces: every number and every byte."""
+    """Of the compiled engine and of SimPy, with their traces and tensors: every number and every byte."""
     assert (defined.engine, run.engine, run.note) == ("simpy", "compiled", "")
     assert run.json() == defined.json()
     assert [output.dtype for output in run.outputs] == [output.dtype for output in defined.outputs]
     for one, other in zip(run.outputs, defined.outputs, strict=True):
         np.testing.assert_array_equal(one, other)
+    assert run.tensors.keys() == defined.tensors.keys()
+    for index, tensor in run.tensors.items():
+        assert tensor.dtype == defined.tensors[index].dtype
+        np.testing.assert_array_equal(tensor, defined.tensors[index], err_msg=f"tensor {index}")
     assert run.trace is not None
     assert defined.trace is not None
     of_run, of_defined = run.trace.columns(), defined.trace.columns()

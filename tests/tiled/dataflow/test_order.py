@@ -164,10 +164,10 @@ def sent_by_one_up_to(end: int) -> Any:
 
 
 def test_what_can_never_come_is_refused() -> None:
-    with pytest.raises(Refused, match="takes a part of what another one sends"):
+    with pytest.raises(Refused, match="takes a part of what another instruction sends"):
         carried([Piece(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))
 
 
 def test_what_is_never_sent_whole_is_refused() -> None:
-    with pytest.raises(Refused, match="takes a part of what another one sends"):
+    with pytest.raises(Refused, match="takes a part of what another instruction sends"):
         carried([Piece(1, 0, 4), Piece(0, 1, 4)], Made({}, meet=[]), sent_by_one_up_to(8))

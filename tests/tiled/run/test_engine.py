@@ -48,7 +48,6 @@ def nothing(_anything: object) -> None:
 @pytest.mark.parametrize(
     ("given", "fault"),
     [
-        ({"keep_tensors": True}, "keep_tensors must be left out for the compiled engine"),
         ({"instant": "*"}, "instant must be left out for the compiled engine"),
         ({"signals": range(3)}, "signals must be left out for the compiled engine"),
         ({"on_packet": nothing}, "on_packet must be left out for the compiled engine"),
@@ -65,12 +64,12 @@ def test_all_that_is_not_covered_is_named_at_once(program: Program) -> None:
     ring = program.topology.ring.model_copy(update={"no_consumer": "circulate"})
     odd = replace(program, topology=program.topology.model_copy(update={"ring": ring}))
     with pytest.raises(InputError) as refused:
-        tilesim.simulate(odd, engine="compiled", keep_tensors=True)
+        tilesim.simulate(odd, engine="compiled", instant="*")
     assert [fault.split(": ", 1)[1] for fault in refused.value.faults] == [
-        "keep_tensors must be left out for the compiled engine",
+        "instant must be left out for the compiled engine",
         "ring.no_consumer must be stall for the compiled engine, not circulate",
     ]
-    assert tilesim.simulate(odd, engine="auto", keep_tensors=True).engine == "simpy"
+    assert tilesim.simulate(odd, engine="auto").engine == "simpy"
 
 
 def test_many_inferences_are_refused(program: Program) -> None:
@@ -151,12 +150,12 @@ def test_who_switched_the_engine_off_is_told_so_if_he_asks(program: Program, mon
 @COMPILED
 def test_what_cannot_be_carried_out_is_refused_by_name(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
     def refused(*_given: object) -> None:
-        raise Refused(0)
+        raise Refused(0, "takes a part of what is not there")
 
     monkeypatch.setattr(engine_module, "carried_out", refused)
     monkeypatch.setattr(engine_module, "WORTH", 1)
     label = frame.named(program).load[0].label
-    with pytest.raises(InputError, match=f"{label} takes a part of what another instruction sends, whose rest depends"):
+    with pytest.raises(InputError, match=f"{label} takes a part of what is not there: that is not covered"):
         simulate(program, inputs_of(program), RunOptions(engine="compiled"))
     assert simulate(program, inputs_of(program), RunOptions(engine="auto")).engine == "simpy"
 

@@ -8,9 +8,9 @@ from tilesim.sim.core.memory import Memory
 from tilesim.tiled.dataflow.cuts import in_order, pieces
 from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.host import Host, HostRows, Received
-from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.order import Order
+from tilesim.tiled.dataflow.probing import Probe, Probing
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Stacks
@@ -20,36 +20,46 @@ from tilesim.tiled.units.tensor.decoder import Decoder
 
 
 def carried_out(
-    program: Program, timing: Timing, host: Host, decoder: Decoder, watched: Watched | None = None
+    program: Program,
+    timing: Timing,
+    host: Host,
+    decoder: Decoder,
+    watched: Watched | None = None,
+    probe: Probe | None = None,
 ) -> Received:
     """What reaches the ``host`` in a run that came to its end, all of whose steps are done; ``watched`` is told how far
-    it is.
+    it is, and the ``probe`` what has retired.
 
     Raises:
-        Refused: an instruction takes a part of what another one sends, whose rest depends on it.
+        Refused: an instruction takes a part of what another one sends, whose rest depends on it; or something is
+            written when the probe reads it.
         AccessError: an address outside its memory.
     """
     topology, ops = program.topology, (*program.load, *program.run)
     assert timing.load is not None
     assert timing.run is not None
     assert timing.transfers is not None
-    sent, mesh, meetings = Sent(host.samples), Meshes(ops, topology), Meetings(ops, topology)
+    sent, mesh, probing = Sent(host.samples), Meshes(ops, topology), Probing(program, probe)
     steps = zip(program.steps, host.tasks(lambda: ring), strict=True)
     rows = HostRows(host.rows, steps, topology.wide_memory.row_bytes)
     ring = RingRows(program, timing.transfers, _data_memory(program), rows, sent)
-    effects = Effects(ops, Stacks(topology, host.samples), decoder, sent, mesh, ring)
+    stacks, meetings = Stacks(topology, host.samples), probing.meetings
+    effects = Effects(ops, stacks, decoder, sent, mesh, ring)
+    probing.attach(stacks)
     turns: list[tuple[int, Sequence[int], int, int]] = []
     """The order is worked out as a whole: among copies of large arrays that takes a fifth longer."""
     order = Order(meetings, effects.needs, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
+        probing.must_stand(events)
         mesh.hear(events)
         ring.hear(section.deliveries)
         order.follow(pieces(events, meetings, effects.needs, effects.senders()))
-        for turn in turns:
+        for place, tiles, first, end in turns:
             if watched:
-                watched.move_for(ops[turn[0]].layer)
-            effects.carry(*turn)
+                watched.move_for(ops[place].layer)
+            effects.carry(place, tiles, first, end)
+            probing.carried(place, tiles, end)
         turns.clear()
     rows.finish()
     return ring

@@ -8,6 +8,7 @@ from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
+from tilesim.tiled.dataflow.read_out import NOTHING, ReadOut
 from tilesim.tiled.isa.model.accesses import OperandSizes, operands, sizes_bytes
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
@@ -63,11 +64,12 @@ class Traits:
 
 
 class Meetings:
-    """The instructions of a program, by their places in load and run."""
+    """The instructions of a program, by their places in load and run, and what is read out when some have retired."""
 
-    def __init__(self, ops: Sequence[Instruction], topology: Topology) -> None:
+    def __init__(self, ops: Sequence[Instruction], topology: Topology, read_out: ReadOut = NOTHING) -> None:
         self._ops = ops
         self._topology = topology
+        self.read_out = read_out
         self._traits: dict[int, Traits] = {}
         self._clashes: dict[int, dict[int, bool]] = defaultdict(dict)
 
@@ -78,12 +80,24 @@ class Meetings:
         return traits
 
     def clash(self, one: int, other: int) -> bool:
-        """Whether two of them touch some byte, at least one of them writing; an instruction is in its own way."""
+        """Whether two of them touch some byte, or what is read out after them, at least one of them writing; an
+        instruction is in its own way.
+        """
         known = self._clashes[one].get(other)
         if known is None:
-            known = one == other or self._meet(self.traits(one), self.traits(other))
+            meet = one == other or self._meet(self.traits(one), self.traits(other))
+            known = meet or self.disturbs(one, other) or self.disturbs(other, one)
             self._clashes[one][other] = self._clashes[other][one] = known
         return known
+
+    def disturbs(self, one: int, other: int) -> bool:
+        """Whether one of them writes what is read out when the other has retired."""
+        return any(
+            standing.meets(self.traits(one).footprints[k])
+            for standing in self.read_out.get(other, ())
+            for k, (writes, first, end) in enumerate(self.traits(one).touched)
+            if writes and first < standing.end and standing.first < end
+        )
 
     def _meet(self, one: Traits, other: Traits) -> bool:
         for k, (writes, first, end) in enumerate(one.touched):

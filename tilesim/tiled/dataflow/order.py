@@ -27,11 +27,11 @@ MOST_WAITING = 48
 
 
 class Refused(Exception):
-    """The instruction at ``place`` takes a part of what another one sends, whose rest depends on it."""
+    """Nothing tells in which order effects come: ``why``, of the instruction at ``place``."""
 
-    def __init__(self, place: int) -> None:
-        super().__init__(f"the instruction at {place} takes a part of what another one sends, whose rest depends on it")
-        self.place = place
+    def __init__(self, place: int, why: str) -> None:
+        super().__init__(f"the instruction at {place} {why}")
+        self.place, self.why = place, why
 
 
 Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
@@ -98,7 +98,9 @@ class _Section:
                 self._begin_somewhere(last[effect])
         while (oldest := self._oldest()) < self._begun.stop:
             if not self._begin_somewhere(NOT_YET - 1):
-                raise Refused(self._place[oldest])
+                raise Refused(
+                    self._place[oldest], "takes a part of what another instruction sends, whose rest depends on it"
+                )
 
     def _oldest(self) -> int:
         """The first that is not over."""

@@ -25,6 +25,7 @@ from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
 from tilesim.tiled.run.delayed_issue import holds_of
+from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
@@ -73,19 +74,23 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
-        received = carried_out(program, timing, host, decoder, watched)
+        probe = TensorProbe(program, host.samples) if options.keep_tensors else None
+        received = carried_out(program, timing, host, decoder, watched, probe)
     except AccessError:
         return ""
     except Refused as error:
         if options.engine == "compiled":
-            raise InputError(f"{program.name}: {_taking_parts(program, error.place)}") from None
+            op = (*program.load, *program.run)[error.place]
+            raise InputError(f"{program.name}: {op.label} {error.why}: that is not covered") from None
         return ""
     cycles = range(timing.start, timing.start + timing.cycles)
     trace = None if options.recording is None else _trace(program, timing, options.recording)
+    outputs = host.outputs(received)
     return Run(
-        outputs=host.outputs(received),
+        outputs=outputs,
         cycles=timing.cycles,
         statistics=statistics.document(program, counted(program, timing, decoder), timing.load_cycles, cycles, trace),
+        tensors=host.tensors() | probe.tensors(outputs) if probe else {},
         trace=trace,
         engine="compiled",
     )
@@ -97,15 +102,9 @@ def _trace(program: Program, timing: Timing, recording: Recording) -> Trace:
     return trace_of_run(program, timing, recording)
 
 
-def _taking_parts(program: Program, place: int) -> str:
-    op = (*program.load, *program.run)[place]
-    return f"{op.label} takes a part of what another instruction sends, whose rest depends on it: that is not covered"
-
-
 def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[str]:
     """What keeps the compiled engine from running a program as it is to be run."""
     said = {
-        "keep_tensors": options.keep_tensors,
         "instant": bool(options.instant),
         "signals": options.signals is not None,
         "on_packet": options.on_packet is not None,
