@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 
 import tilesim
 from tests.networks import Weave
+from tests.soak import counts
 from tests.tiled.corpus.holds import random_holds
 from tests.tiled.dataflow.agreement import COMPILED, must_agree
 from tests.tiled.test_nothing_is_faked import Subject
@@ -29,7 +30,7 @@ from tilesim.tiled.compiler.tile_plan import plan_operators
 from tilesim.tiled.isa.model.instructions import MeshIn
 from tilesim.tiled.isa.model.program import Program
 
-EXAMPLES = 15
+EXAMPLES = counts(5, 60)
 """Those that fit in bands, of about three times as many."""
 KERNELS = ((1, 1), (3, 3), (5, 2), (7, 1))
 
@@ -79,8 +80,9 @@ def banded(program: Program) -> set[str]:
     return {op.label.partition(".band")[0] for op in program.run if ".band" in op.label}
 
 
-def test_random_networks_in_too_little_memory_are_exact(tmp_path: Path) -> None:
-    @settings(max_examples=EXAMPLES, suppress_health_check=list(HealthCheck))
+@pytest.mark.parametrize("examples", EXAMPLES)
+def test_random_networks_in_too_little_memory_are_exact(examples: int, tmp_path: Path) -> None:
+    @settings(max_examples=examples, suppress_health_check=list(HealthCheck))
     @given(chains(), st.sampled_from([(1, 1), (1, 2), (2, 2), (3, 2)]), st.sampled_from([4, 6, 8, 9]))
     def check(workload: dict[str, Any], grid: tuple[int, int], tenths: int) -> None:
         net = network(workload, tmp_path)
@@ -100,6 +102,19 @@ def test_random_networks_in_too_little_memory_are_exact(tmp_path: Path) -> None:
             np.testing.assert_array_equal(tensor, golden[index])
 
     check()
+
+
+def test_parameters_that_each_band_finds_at_home_are_sent_to_nobody(tmp_path: Path) -> None:
+    """Both bands of the last layer, of which each tile makes one, have the same parameters; a tile keeps some of them."""
+    deep = {"name": "deep", "kind": "depthwise_convolution", "kernel": [3, 3], "strides": [2, 2], "padding": "valid"}
+    wide = {"name": "wide", "kind": "convolution", "kernel": [2, 3], "filters": 200, "strides": [2, 2]}
+    net = network({"seed": 1, "input": {"shape": [1, 11, 8, 17]}, "layers": [deep, wide]}, tmp_path)
+    sizes = {"narrow_memory.size_bytes": 1024, "wide_memory.size_bytes": 32768}
+    program = tilesim.compile(net, tilesim.load_topology("edge-4x4", {"grid.rows": 2, "grid.columns": 1, **sizes}))
+    assert program.layers[-1].bands == 2
+    assert any(region.name == "stream" for region in program.regions)
+    x = np.random.default_rng(0).integers(-128, 128, (1, 11, 8, 17)).astype(np.int8)
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], net.evaluate([x])[net.outputs[0]])
 
 
 BLOCKS = {

@@ -42,6 +42,7 @@ def part(lines: int, pixels: int, pixel_bytes: int = 4) -> MapPart:
         (56, 56, [8] * 7),  # 224 bytes: 8 lines fill 7
         (20, 24, [8, 8, 4]),
         (13, 3, [13]),  # 64 lines would fill 3
+        (0, 64, []),
         (3, 64, [3]),  # each fills a row, but there are less than FEWEST_LINES
         (4, 64, [1, 1, 1, 1]),
         (96, 96, [12] * 8),  # 2 lines fill 3, but no more than MOST_SEGMENTS

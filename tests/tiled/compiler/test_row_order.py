@@ -154,3 +154,18 @@ def test_what_scales_or_is_read_by_others_too_stays_a_layer() -> None:
     net = weave.network(scaled, weave.add(to_signed, x, zero_point=0))
     program = tilesim.compile(net, tilesim.load_topology("edge-2x2"), partition="mixed")
     assert [layer.place for layer in program.layers] == ["tiles"] * 3
+
+
+@pytest.mark.parametrize("partition", ["mixed", "spatial"])
+@pytest.mark.parametrize("height", range(20, 32))
+def test_a_tile_may_hold_no_line_of_what_it_reads(tmp_path: Path, height: int, partition: str) -> None:
+    """Of 25 lines the last of six tiles has none, and it makes one of the 21."""
+    net = network(
+        tmp_path,
+        f"input: {{shape: [1, {height}, 12, 15]}}\n"
+        "layers: [{name: c, kind: convolution, kernel: [5, 1], filters: 8, padding: valid}]\n",
+    )
+    program = tilesim.compile(net, tilesim.load_topology("edge-4x4", {"grid.rows": 6, "grid.columns": 1}), partition)
+    x = np.random.default_rng(1).integers(-128, 128, (1, height, 12, 15)).astype(np.int8)
+    np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], net.evaluate([x])[net.outputs[0]])
+    assert tilesim.check(program).proven

@@ -14,6 +14,7 @@ from tilesim.tiled import stepped
 
 ROOT = Path(__file__).parents[3]
 CHIPS = [name for name in tilesim.list_topologies() if tilesim.load_topology(name).machine == "tiled"]
+LARGE = "edge-32x32"
 
 
 def accounts(statistics: dict[str, Any]) -> dict[str, dict[str, int]]:
@@ -25,7 +26,7 @@ def accounts(statistics: dict[str, Any]) -> dict[str, dict[str, int]]:
     return {track: +Counter(kinds) for track, kinds in found.items()}
 
 
-@pytest.mark.parametrize("chip", CHIPS)
+@pytest.mark.parametrize("chip", [pytest.param(c, marks=pytest.mark.soak if c == LARGE else ()) for c in CHIPS])
 def test_both_models_agree(chip: str) -> None:
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology(chip))
     [tensor] = program.inputs

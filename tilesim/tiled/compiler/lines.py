@@ -58,8 +58,8 @@ def segment_lines(part: MapPart, row_bytes: int) -> int:
 
 
 def segments(part: MapPart, row_bytes: int) -> list[range]:
-    """The lines of a part as they come."""
-    length = segment_lines(part, row_bytes)
+    """The lines of a part as they come; none of a tile that holds none."""
+    length = max(1, segment_lines(part, row_bytes))
     return [part.rows[k : k + length] for k in range(0, len(part.rows), length)]
 
 

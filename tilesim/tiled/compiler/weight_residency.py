@@ -13,7 +13,7 @@ from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
 from tilesim.machines.policies import CachePolicy
 from tilesim.tiled.caching import Decision, ParameterSet, order_of, plan
-from tilesim.tiled.compiler.feature_map import padded
+from tilesim.tiled.compiler.feature_map import bitmap_of, padded
 from tilesim.tiled.compiler.parameter_ways import over_mesh, ring_cycles
 from tilesim.tiled.compiler.parameters import Bytes, ParameterSets, SetKey
 from tilesim.tiled.compiler.stream_region import Uses, least_bytes, region_bytes, stream_buffers
@@ -208,7 +208,8 @@ def _buffers(needs: Needs, decisions: Mapping[SetKey, Decision], end: int) -> di
     """Places for what streams in all that reserve, what stays and staging rows leave."""
     wide = needs.topology.wide_memory
     region = range(wide.size_bytes - needs.free_bytes + end, wide.size_bytes)
-    streaming = [key for key, decision in decisions.items() if not decision.resident]
+    tiles = {key: needs.sets.tiles(key) & ~bitmap_of([*decision.holders]) for key, decision in decisions.items()}
+    streaming = [key for key in decisions if tiles[key]]  # of a band's set all users may be holders of an equal one
     try:
         ahead = -(-needs.topology.instruction_bus.buffer_depth // 2)
         places = {key: SPLIT_RECEIVES for key in streaming if decisions[key].runs}
