@@ -105,7 +105,7 @@ def test_random_networks_in_too_little_memory_are_exact(examples: int, tmp_path:
 
 
 def test_parameters_that_each_band_finds_at_home_are_sent_to_nobody(tmp_path: Path) -> None:
-    """Both bands of the last layer, of which each tile makes one, have the same parameters; a tile keeps some of them."""
+    """Each tile makes a band of the last layer, and both bands have the same parameters, some of which one keeps."""
     deep = {"name": "deep", "kind": "depthwise_convolution", "kernel": [3, 3], "strides": [2, 2], "padding": "valid"}
     wide = {"name": "wide", "kind": "convolution", "kernel": [2, 3], "filters": 200, "strides": [2, 2]}
     net = network({"seed": 1, "input": {"shape": [1, 11, 8, 17]}, "layers": [deep, wide]}, tmp_path)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,7 +11,9 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.tiled.hosted import hosted
 from tilesim.tiled import stepped
+from tilesim.tiled.stepped.core import Clock
 
 ROOT = Path(__file__).parents[3]
 CHIPS = [name for name in tilesim.list_topologies() if tilesim.load_topology(name).machine == "tiled"]
@@ -36,3 +39,29 @@ def test_both_models_agree(chip: str) -> None:
     assert (outcome.cycles, outcome.load_cycles) == (run.cycles, run.statistics["load_cycles"])
     assert {track: +Counter(kinds) for track, kinds in outcome.units.items()} == accounts(run.statistics)
     assert {sum(kinds.values()) for kinds in outcome.units.values()} == {run.cycles}
+
+
+SLOW = {"host.request_ns": 777, "host.to_chip_bytes_per_second": 3_000_000_001, "host.latency_cycles": 50}
+
+
+@pytest.mark.parametrize("keys", [{}, SLOW, {"ring.hop_cycles": 3}, {"ring.width_bytes": 64}], ids=str)
+@pytest.mark.parametrize("name", ["tail", "middle", "head"])
+def test_the_cycles_that_are_not_asked_would_be_as_the_one_before(
+    name: str, keys: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    network, inputs = hosted(name)
+    program = tilesim.compile(network, tilesim.load_topology("edge-2x2", {"data_memory.bytes_per_cycle": 2, **keys}))
+    asked = Counter[str]()
+
+    def ask_in_every_cycle(clock: Clock) -> None:
+        asked["all"] += 1
+        clock.cycle += 1
+
+    advance = Clock.advance
+    monkeypatch.setattr(Clock, "advance", lambda clock: (asked.update(["some"]), advance(clock)))
+    some = stepped.simulate(program, inputs, trace=True)
+    monkeypatch.setattr(Clock, "advance", ask_in_every_cycle)
+    every = stepped.simulate(program, inputs, trace=True)
+    assert asked["some"] < 0.8 * asked["all"]
+    assert all(np.array_equal(one, other) for one, other in zip(some.outputs, every.outputs, strict=True))
+    assert replace(some, outputs=[]) == replace(every, outputs=[])

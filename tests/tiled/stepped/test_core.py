@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 import numpy as np
 import pytest
 
 from tilesim.errors import AccessError
 from tilesim.tiled.isa.model.fields import Flag
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Fifo, FlagFile, UnitAccount
+from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Fifo, FlagFile, Thread, UnitAccount
 from tilesim.tiled.stepped.memory import Memory, Port
 
 
@@ -25,6 +27,50 @@ def test_rows_on_the_ring_are_no_rest_but_all_else_waits() -> None:
     clock.pass_on(5)
     clock.cycle = 2
     assert (clock.all_wait, clock.rests) == (True, False)
+
+
+def test_the_clock_goes_on_to_what_comes_when_nothing_has_changed_in_a_whole_cycle() -> None:
+    clock = Clock()
+    clock.stir(7)
+    clock.stir(4)
+    seen = []
+    while not clock.rests:
+        seen.append(clock.cycle)
+        clock.advance()
+    assert seen == [0, 1, 4, 7, 8]
+
+
+def test_the_clock_goes_from_cycle_to_cycle_while_rows_are_on_the_ring() -> None:
+    clock = Clock()
+    clock.stir(9)
+    clock.pass_on(3)
+    seen = []
+    while clock.cycle < 9:
+        seen.append(clock.cycle)
+        clock.advance()
+    assert seen == [0, 1, 2, 3, 4]
+
+
+class Waiting(Thread):
+    """Waits, and is busy, for three cycles each."""
+
+    def life(self) -> Iterator[str]:
+        yield from self.spend(3, FIFO)
+        yield from self.spend(3)
+        while True:
+            yield IDLE
+
+
+def test_who_lets_cycles_go_by_is_asked_in_few_and_has_all_of_them() -> None:
+    clock, account, asked = Clock(), UnitAccount("u", keeps_spans=True), 0
+    unit = Waiting(clock, account)
+    while not clock.rests:
+        unit.request()
+        unit.commit()
+        clock.advance()
+        asked += 1
+    assert account.spans == [("u", 0, 3, FIFO, ""), ("u", 3, 3, BUSY, "")]
+    assert asked == 6
 
 
 def test_an_account_has_every_cycle_once_and_joins_what_goes_on() -> None:

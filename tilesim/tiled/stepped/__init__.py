@@ -2,9 +2,10 @@
 
 Every unit is plain state that is asked in every cycle, in a fixed order: first all requests, which see the state at the
 start of the cycle; then the ring's stops, which commit rows; then everybody else at the memory ports, by priority; at
-last all effects, which the next cycle sees. Nothing is skipped, nothing is planned ahead. It shares with
-:mod:`tilesim.tiled.units` nothing but the instruction set, the topology and the arithmetic of an operation, and takes
-the same cycles.
+last all effects, which the next cycle sees. Nothing is planned ahead, and nothing skipped but cycles that would be as
+the one before: when nothing has changed in a whole cycle, the next is the first in which something is sure to. It
+shares with :mod:`tilesim.tiled.units` nothing but the instruction set, the topology and the arithmetic of an operation,
+and takes the same cycles.
 """
 
 from tilesim.tiled.stepped.memory import Touch

@@ -147,7 +147,7 @@ class Chip:
         for stop in self.stops:
             stop.commit()
         self.monitor.commit()
-        self.clock.cycle += 1
+        self.clock.advance()
 
     def _move_rows(self) -> None:
         """A cycle of the ring: at each node, the stop of channel A goes first."""

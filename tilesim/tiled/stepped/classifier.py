@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import classified
 from tilesim.tiled.isa.model.instructions import Classify, TileFence
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.core import CREDIT, FIFO, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.mac_array import DTYPES
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
@@ -55,9 +55,8 @@ class ClassifierTile(Thread):
                 self._posted = True
                 yield FIFO
             self._posted = False
-            for _ in range(op.scaling[0] if op.function.startswith("top_k") else 1):
-                for _ in range(op.elements * self._topology.classifier.cycles_per_element):
-                    yield BUSY
+            times = op.scaling[0] if op.function.startswith("top_k") else 1
+            yield from self.spend(times * op.elements * self._topology.classifier.cycles_per_element)
             yield from self._reply(op)
 
     def _reply(self, op: Classify) -> Iterator[str]:

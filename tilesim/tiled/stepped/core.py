@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter, deque
 from collections.abc import Generator, Iterator, Mapping
+from heapq import heappop, heappush
 from typing import Any, Generic, TypeVar
 
 from tilesim.tiled.isa.model.fields import Flag
@@ -27,12 +28,27 @@ class Clock:
 
     def __init__(self) -> None:
         self.cycle = 0
+        self._stirred_in = 0
         self._awake_until = 0
         self._ring_until = 0
+        self._to_come: list[int] = []
 
     def stir(self, later_cycles: int = 0) -> None:
         """Something changes in this cycle, or is sure to so many cycles later."""
+        self._stirred_in = self.cycle
         self._awake_until = max(self._awake_until, self.cycle + later_cycles)
+        if later_cycles:
+            heappush(self._to_come, self.cycle + later_cycles)
+
+    def advance(self) -> None:
+        """Go on to the next cycle; where a whole one has gone by in which nothing changed, neither on the ring, to the
+        first in which something is sure to: those before it would be the same.
+        """
+        self.cycle += 1
+        while self._to_come and self._to_come[0] < self.cycle:
+            heappop(self._to_come)
+        if self._to_come and max(self._stirred_in, self._ring_until) + 1 < self.cycle:
+            self.cycle = self._to_come[0]
 
     def pass_on(self, later_cycles: int) -> None:
         """A packet on the ring arrives so many cycles later."""
@@ -189,6 +205,7 @@ class Thread:
         self.holds: Mapping[str, int] = {}
         self.held = False
         self._kind = IDLE
+        self._counts_until = 0
         self._life = self.life()
 
     def life(self) -> Iterator[str]:
@@ -210,11 +227,18 @@ class Thread:
         self.held = False
         return op
 
+    def spend(self, cycles: int, kind: str = BUSY) -> Iterator[str]:
+        """Let so many cycles go by, and change nothing in them."""
+        self._counts_until = self.clock.cycle + cycles
+        self.clock.stir(cycles)
+        while self.clock.cycle < self._counts_until:
+            yield kind
+
     def request(self) -> None:
         """The cycle begins."""
         self.acted = False
         self._kind = next(self._life)
-        if self._kind == BUSY:
+        if self._kind == BUSY and self.clock.cycle >= self._counts_until:
             self.clock.stir()
 
     def commit(self) -> None:

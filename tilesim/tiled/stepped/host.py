@@ -33,15 +33,14 @@ class Link:
         self._owed = 0
         self._until = -1
 
-    def carry(self, size_bytes: int) -> Iterator[None]:
-        """Bytes that the link begins with now: yields in each cycle that passes meanwhile."""
+    def occupied_cycles(self, size_bytes: int) -> int:
+        """Bytes that the link begins with now: how many cycles pass meanwhile."""
         if self._clock.cycle != self._until:
             self._owed = 0
         self._owed += size_bytes * self._byte_owes or -(-size_bytes // self._per_cycle)
-        while self._owed >= self._paid:
-            self._owed -= self._paid
-            yield
-        self._until = self._clock.cycle
+        cycles, self._owed = divmod(self._owed, self._paid)
+        self._until = self._clock.cycle + cycles
+        return cycles
 
     @property
     def late_cycles(self) -> int:
@@ -127,9 +126,7 @@ class HostInfeed(Thread):
 
     def _announce(self, sent: _Sent) -> Iterator[str]:
         self.label = "request"
-        self.clock.stir(sent.request_cycles)
-        for _ in range(sent.request_cycles):
-            yield HOST
+        yield from self.spend(sent.request_cycles, HOST)
         yield from self._carry(sent)
         later_cycles = self._topology.host.latency_cycles + self._link.late_cycles
         self._arrivals.append(self.clock.cycle + later_cycles)
@@ -151,8 +148,7 @@ class HostInfeed(Thread):
 
     def _carry(self, sent: _Sent) -> Iterator[str]:
         self.label = sent.label
-        for _ in self._link.carry(sent.size_bytes):
-            yield BUSY
+        yield from self.spend(self._link.occupied_cycles(sent.size_bytes))
 
 
 class HostOutfeed:
@@ -175,7 +171,7 @@ class HostOutfeed:
     def carry(self, output: int, row: Bytes, label: str) -> Iterator[str]:
         """The cycles in which the link is occupied by a row."""
         left = self.own_bytes.get(output)
-        for _ in self._link.carry(left.popleft() if left else row.size):
+        for _ in range(self._link.occupied_cycles(left.popleft() if left else row.size)):
             self._account.note(self._clock.cycle, BUSY, label)
             self._account.note(self._clock.cycle + 1, IDLE)
             yield BUSY

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from tilesim.tiled.isa.model.program import Program, awaited_by_step
-from tilesim.tiled.stepped.core import BUSY, FIFO, IDLE, Clock, Thread, UnitAccount
+from tilesim.tiled.stepped.core import FIFO, IDLE, Clock, Thread, UnitAccount
 from tilesim.tiled.stepped.host import HostOutfeed
 from tilesim.tiled.stepped.host_driver import HostSide
 
@@ -34,8 +34,7 @@ class HostProcessor(Thread):
             self.label = step.label
             while not self._have_come(awaited):
                 yield FIFO
-            for _ in range(self._program.topology.step_cycles(step.bytes)):
-                yield BUSY
+            yield from self.spend(self._program.topology.step_cycles(step.bytes))
             self._side.do(step, awaited, self._outfeed.received)
             self._outfeed.last_arrival = max(self._outfeed.last_arrival, self.clock.cycle)
             self.clock.stir()

@@ -7,7 +7,7 @@ from functools import partial
 from math import ceil
 
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.stepped.core import BUSY, CREDIT, FIFO, FLAG, HOST, Clock, Fifo, Thread, UnitAccount
+from tilesim.tiled.stepped.core import CREDIT, FIFO, FLAG, HOST, Clock, Fifo, Thread, UnitAccount
 from tilesim.tiled.stepped.memory import Bytes, Memory
 from tilesim.tiled.stepped.ring import Packet, RingStop, SentTransfer
 from tilesim.tiled.topology import Topology
@@ -71,8 +71,7 @@ class InfeedEngine(Thread):
 
     def _row(self, op: Infeed, number: int) -> Generator[str, None, Bytes]:
         if op.source == "data" and not self._sends_parameters:
-            for _ in range(self._read_cycles):
-                yield BUSY
+            yield from self.spend(self._read_cycles)
             return self._memory.read(op.address + number * self._row_bytes, self._row_bytes)
         queue, kind = (self.forwarded, FIFO) if op.source == "ring" else (self._host, HOST)
         while queue.head() is None:
