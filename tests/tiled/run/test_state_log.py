@@ -41,7 +41,7 @@ class SeenChip(Chip):
         now, before = self.clock.cycle, self._before()
         super().step()
         for name, value in {**before, **self._after(now)}.items():
-            self.seen.setdefault(name, []).append(value)
+            self.seen.setdefault(name, []).extend([value] * (self.clock.cycle - now))
 
     def _before(self) -> dict[str, Any]:
         """What units see as the cycle begins."""
