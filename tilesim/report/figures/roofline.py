@@ -22,7 +22,7 @@ PANELS = 2
 HEIGHT_INCHES = 3.1
 MARKERS = {"convolution": "o", "depthwise": "^", "fully connected": "s"}
 OTHER_MARKER = "D"
-NOTE = "Numbers, where there is room: layers. Size: cycles. A marker that would cover another stands beside it."
+NOTES = ("Numbers, where there is room: layers. Size: cycles.", "A marker that would cover another stands beside it.")
 SLANT_PARTS = 400
 BEYOND = 4.0
 """Layers that moved no byte stand beyond all others: the strip for them is so many times as far to the right."""
@@ -47,7 +47,8 @@ def draw(statistics: RunStatistics) -> Figure | None:
     for axes in panels if below else panels[:1]:
         axes.set_ylabel("10⁹ MACs a second")
     key(figure, _key(lines[0]))
-    figure.supxlabel(NOTE, fontsize=6, color=colour("muted"))
+    notes = ("\n" if below or len(lines) < PANELS else " ").join(NOTES)
+    figure.supxlabel(notes, fontsize=6, color=colour("muted"))
     figure.draw_without_rendering()  # what slants how much, and what covers what, is known once all has its place
     figure.set_layout_engine("none")
     for axes, roofline in zip(panels, lines, strict=True):
