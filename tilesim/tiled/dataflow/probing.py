@@ -51,6 +51,8 @@ class Probing:
         Raises:
             Refused: see there.
         """
+        if self._probe is None:
+            return
         stays, cycles = Stays(events), events[:, 0]
         at_work = np.flatnonzero((stays.began >= 0).any(axis=1)).tolist()
         for place in self.meetings.read_out.keys() & {*at_work}:

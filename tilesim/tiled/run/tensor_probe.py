@@ -11,6 +11,7 @@ from numpy.lib.stride_tricks import as_strided
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Memory
+from tilesim.tiled.dataflow.read_out import Standing
 from tilesim.tiled.isa.model.program import ELEMENTS, Program, TensorLayout, TensorPiece
 
 Array = NDArray[Any]
@@ -50,16 +51,12 @@ class TensorProbe:
         return whole | {tensor.index: array for tensor, array in zip(self._program.outputs, outputs, strict=True)}
 
     def _read(self, piece: TensorPiece) -> Array:
-        element = ELEMENTS[piece.element]
-        height, width, channels = piece.extent
-        content = self._memories[piece.tile].bytes[:, piece.address :]
-        places = as_strided(
-            content,
-            (len(content), height, width, channels * element.itemsize),
-            (content.strides[0], piece.row_bytes, piece.pixel_bytes, 1),
-            writeable=False,
-        )  # inside the memory: the program's checks have seen to that
-        return places.copy().view(element)
+        memory, standing = self._memories[piece.tile], Standing.of(piece)
+        memory.check(standing.first, standing.end)
+        content = memory.bytes[:, standing.first :]
+        strides = (content.strides[0], piece.row_bytes, piece.pixel_bytes, 1)
+        places = as_strided(content, (len(content), *standing.extent), strides, writeable=False)
+        return places.copy().view(ELEMENTS[piece.element])
 
     def _assemble(self, layout: TensorLayout) -> Array:
         pieces = self._read_out[layout.index]
