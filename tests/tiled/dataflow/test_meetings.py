@@ -1,0 +1,82 @@
+"""Who is in whose way: as a comparison byte by byte says."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import tilesim
+from tilesim.machines.frame import named
+from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.dataflow.read_out import read_out
+from tilesim.tiled.isa.model.instructions import Work
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.rules.tile.footprint import footprints
+
+Touched = tuple[int, int]
+"""The bytes that an instruction writes, and those that it reads or writes, as bitmaps; wide memory is far behind."""
+FAR = 1 << 24
+
+
+class Whole:
+    """All bytes of a program's instructions."""
+
+    def __init__(self, program: Program) -> None:
+        self.program = named(program)
+        self.ops = (*self.program.load, *self.program.run)
+        self.places = [place for place, op in enumerate(self.ops) if isinstance(op, Work)]
+        self.read_out = {place - 1: standing for place, standing in read_out(self.program).items()}
+        """Of each, when the instruction before the one that makes it has retired: so others than its maker disturb."""
+        self.touched = {place: self._touched(place) for place in self.places}
+        self.read_afterwards = {place: self._read_afterwards(place) for place in self.places}
+
+    def meet(self, one: int, other: int) -> bool:
+        (written, touched), (other_written, other_touched) = self.touched[one], self.touched[other]
+        return one == other or bool(written & other_touched or touched & other_written)
+
+    def disturbs(self, one: int, other: int) -> bool:
+        return bool(self.touched[one][0] & self.read_afterwards[other])
+
+    def _touched(self, place: int) -> Touched:
+        written = touched = 0
+        for footprint in footprints(self.ops[place], self.program.topology):
+            bits = footprint.touched << (FAR if footprint.memory == "wide" else 0)
+            touched |= bits
+            written |= bits if footprint.writes else 0
+        return written, touched
+
+    def _read_afterwards(self, place: int) -> int:
+        bits = 0
+        for standing in self.read_out.get(place, ()):
+            bits |= standing.pattern << standing.first
+        return bits
+
+
+@pytest.fixture(scope="module", params=["pocket-2x1", "edge-2x2"])
+def whole(request: pytest.FixtureRequest) -> Whole:
+    network = {"pocket-2x1": "pocket", "edge-2x2": "example-residual"}[request.param]
+    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(request.param))
+    assert isinstance(program, Program)
+    return Whole(program)
+
+
+def pairs(whole: Whole) -> Iterator[tuple[int, int]]:
+    return ((one, other) for one in whole.places for other in whole.places)
+
+
+def test_those_who_touch_the_same_bytes_clash_and_no_others(whole: Whole) -> None:
+    meetings = Meetings(whole.ops, whole.program.topology)
+    expected = {pair: whole.meet(*pair) for pair in pairs(whole)}
+    assert {pair: meetings.clash(*pair) for pair in pairs(whole)} == expected
+    assert len(whole.places) < sum(expected.values()) < len(expected)
+
+
+def test_those_who_write_what_is_read_out_clash_too(whole: Whole) -> None:
+    meetings = Meetings(whole.ops, whole.program.topology, whole.read_out)
+    for one in whole.places:
+        expected = [
+            whole.meet(one, other) or whole.disturbs(one, other) or whole.disturbs(other, one) for other in whole.places
+        ]
+        assert [meetings.clash(one, other) for other in whole.places] == expected
+    assert any(whole.disturbs(*pair) and not whole.meet(*pair) for pair in pairs(whole))
