@@ -62,7 +62,8 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     add("--out", type=Path, default=ROOT / "out" / "bench", metavar="FOLDER", help="for bench.md, bench.json and what "
         "is made or installed on the way (%(default)s)")  # fmt: skip
     add("--rounds", type=_positive, metavar="N", help="how often each is measured (5)")
-    add("--budget", type=float, default=60, metavar="SECONDS", help="a group has no further round after (%(default)s)")
+    add("--budget", type=float, default=180, metavar="SECONDS", help="no further round of a group after (%(default)s); "
+        "what takes a tenth of that is run once")  # fmt: skip
     add("--limit", type=float, default=600, metavar="SECONDS", help="a process is ended after (%(default)s)")
     add("--guide", action="store_true", help="put the tables into the guide and README.md; a whole run only")
     options = parser.parse_args(words)

@@ -17,6 +17,9 @@ from typing import Any
 ROOT = Path(__file__).resolve().parents[2]
 THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "VECLIB_MAXIMUM_THREADS")
 
+SHARE = 0.1
+"""Of a group's budget: a subject that takes more is run once."""
+
 Record = dict[str, Any]
 
 
@@ -45,7 +48,9 @@ class Subject:
 
 @dataclass(frozen=True)
 class Patience:
-    """How often each subject is run, after how many seconds a group has no further round, when a process is ended."""
+    """How often each subject is run, after how many seconds of those that are run again a group has no further round,
+    when a process is ended.
+    """
 
     rounds: int
     budget_seconds: float
@@ -65,16 +70,23 @@ def as_installed() -> None:
 
 
 def interleaved(subjects: Sequence[Subject], patience: Patience, say: Callable[[str], None]) -> dict[str, list[Record]]:
-    """The records of all subjects by their labels, round by round; one that fails is not tried again."""
+    """The records of all subjects by their labels, round by round. One that fails, or takes more than a share of the
+    budget, is not run again, so that the others have all their rounds.
+    """
     records: dict[str, list[Record]] = {subject.label: [] for subject in subjects}
-    start = time.monotonic()
+    left, spent_seconds = [*subjects], 0.0
     for turn in range(patience.rounds):
-        for subject in subjects:
-            if not any("error" in record for record in records[subject.label]):
-                record = ran(subject, patience.limit_seconds)
-                records[subject.label].append(record)
-                say(f"{subject.label}, round {turn + 1}: {record.get('error') or '{seconds:.3f} s'.format(**record)}")
-        if time.monotonic() - start > patience.budget_seconds:
+        for subject in [*left]:
+            start = time.monotonic()
+            record = ran(subject, patience.limit_seconds)
+            took_seconds = time.monotonic() - start
+            records[subject.label].append(record)
+            say(f"{subject.label}, round {turn + 1}: {record.get('error') or '{seconds:.3f} s'.format(**record)}")
+            if "error" in record or took_seconds > SHARE * patience.budget_seconds:
+                left.remove(subject)
+            else:
+                spent_seconds += took_seconds
+        if spent_seconds > patience.budget_seconds:
             break
     return records
 

@@ -56,6 +56,12 @@ def test_no_further_round_begins_once_the_budget_is_spent() -> None:
     assert len(records["a"]) == 1
 
 
+def test_what_takes_a_large_part_of_the_budget_is_run_once_and_the_others_have_all_their_rounds() -> None:
+    slow = fake("slow", "import time; time.sleep(2); print(json.dumps({'seconds': 2.0}))")
+    records = interleaved([prints("a", seconds=1.0), slow], Patience(3, budget_seconds=15, limit_seconds=60), silent)
+    assert {label: len(rounds) for label, rounds in records.items()} == {"a": 3, "slow": 1}
+
+
 def test_what_takes_too_long_or_is_not_there_is_said() -> None:
     slow = fake("slow", "import time; time.sleep(60)")
     assert ran(slow, 0.2) == {"error": "took more than 0.2 s"}
