@@ -64,17 +64,14 @@ def _middle(values: Sequence[Any]) -> Any:
 
 
 def quotient(ratio: Ratio, rounds: Mapping[str, Sequence[Record]]) -> Record:
-    """The median over the rounds of one time over the other, or of the seconds ``per`` one more; else nothing."""
+    """One time over the other, or the seconds ``per`` one more: the median ``of_rounds``, and all of these."""
     pairs = [
         (over["seconds"], under["seconds"])
         for over, under in zip(rounds[ratio.over], rounds[ratio.under], strict=False)
         if "seconds" in over and "seconds" in under
     ]
-    if not pairs:
-        return {}
-    if ratio.per:
-        return {"seconds_each": statistics.median((over - under) / ratio.per for over, under in pairs)}
-    return {"ratio": statistics.median(over / under for over, under in pairs)}
+    each = [(over - under) / ratio.per if ratio.per else over / under for over, under in pairs]
+    return {"seconds_each" if ratio.per else "ratio": statistics.median(each), "of_rounds": each} if each else {}
 
 
 def agree(subjects: Sequence[Subject], rounds: Mapping[str, Sequence[Record]]) -> bool:

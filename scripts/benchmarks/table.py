@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -27,11 +27,7 @@ def markdown(document: Found) -> str:
 def goals(document: Found) -> str:
     """What is aimed at, and what is reached."""
     groups = document["groups"]
-    aimed = (
-        (what, compared, f"{ratio} times as long", goal)
-        for what, _, compared, _, ratio, goal in _ratios(groups)
-        if goal
-    )
+    aimed = ((what, compared, f"{times} times", goal) for what, _, compared, _, times, goal in _ratios(groups) if goal)
     each = ((f"one instruction more: {kind}", "", takes, goal) for kind, takes, goal in _instructions(groups))
     return _table(("what", "compared with", "takes", "goal"), chain(aimed, each))
 
@@ -42,7 +38,8 @@ def _ratios(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
             if "ratio" in ratio:
                 over, under = group["subjects"][ratio["over"]], group["subjects"][ratio["under"]]
                 took = [_took(one, "cycles" in over and "cycles" in under) for one in (over, under)]
-                yield ratio["over"], took[0], ratio["under"], took[1], _times(ratio["ratio"]), _goal(ratio)
+                times = _times(ratio["ratio"]) + _spread(ratio, _times)
+                yield ratio["over"], took[0], ratio["under"], took[1], times, _goal(ratio)
 
 
 def _took(subject: Found, cycles: bool) -> str:
@@ -53,7 +50,8 @@ def _instructions(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
     for group in groups:
         for ratio in group["ratios"]:
             if "seconds_each" in ratio:
-                yield ratio["over"].split()[1], f"{ratio['seconds_each'] * 1e6:.0f} us", _goal(ratio)
+                takes = f"{_microseconds(ratio['seconds_each'])} us{_spread(ratio, _microseconds)}"
+                yield ratio["over"].split()[1], takes, _goal(ratio)
 
 
 def _sizes(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
@@ -84,6 +82,16 @@ def _versions(document: Found) -> str:
 
 def _goal(ratio: Found) -> str:
     return f"≤ {ratio['goal']}" if ratio["goal"] else ""
+
+
+def _spread(ratio: Found, shown: Callable[[float], str]) -> str:
+    """From the least to the most of the rounds, if there were several."""
+    rounds = ratio["of_rounds"]
+    return f" ({shown(min(rounds))} to {shown(max(rounds))})" if len(rounds) > 1 else ""
+
+
+def _microseconds(seconds: float) -> str:
+    return f"{seconds * 1e6:.0f}"
 
 
 def _times(ratio: float) -> str:

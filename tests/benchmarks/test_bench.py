@@ -70,8 +70,9 @@ def test_what_takes_too_long_or_is_not_there_is_said() -> None:
 
 def test_a_ratio_is_the_median_of_those_of_the_rounds() -> None:
     rounds = {"a": [{"seconds": s} for s in (2.0, 9.0, 4.0)], "b": [{"seconds": s} for s in (1.0, 1.0, 1.0)]}
-    assert quotient(Ratio("a", "b"), rounds) == {"ratio": 4.0}
-    assert quotient(Ratio("a", "b", per=1000), rounds) == {"seconds_each": 0.003}
+    assert quotient(Ratio("a", "b"), rounds) == {"ratio": 4.0, "of_rounds": [2.0, 9.0, 4.0]}
+    each = {"seconds_each": 0.003, "of_rounds": [0.001, 0.008, 0.003]}
+    assert quotient(Ratio("a", "b", per=1000), rounds) == each
     assert quotient(Ratio("a", "b"), {**rounds, "b": [{"error": "no"}]}) == {}
 
 
@@ -154,9 +155,19 @@ def test_the_table() -> None:
     assert goals(document) == (
         "| what | compared with | takes | goal |\n"
         "| --- | ---: | ---: | ---: |\n"
-        "| a | b | 2 times as long | ≤ 3 |\n"
+        "| a | b | 2 times | ≤ 3 |\n"
         "| one instruction more: copy |  | 250 us | ≤ 10 us |\n"
     )
+
+
+def test_several_rounds_show_how_far_they_lie_apart() -> None:
+    ratio = {"over": "8000 a", "under": "b", "goal": "3", "of_rounds": [1.5e-05, 2.25e-05, 3e-05]}
+    subjects = {"8000 a": {"seconds": 2.0}, "b": {"seconds": 1.0}}
+    group = {"ratios": [{**ratio, "ratio": 2.25e-05}, {**ratio, "seconds_each": 2.25e-05}], "subjects": subjects}
+    assert goals({"groups": [group]}).splitlines()[2:] == [
+        "| 8000 a | b | 2.25e-05 (1.5e-05 to 3e-05) times | ≤ 3 |",
+        "| one instruction more: a |  | 22 us (15 to 30) | ≤ 3 |",
+    ]
 
 
 def test_the_guide_has_a_place_for_it_and_every_group_is_in_the_help(capsys: pytest.CaptureFixture[str]) -> None:
