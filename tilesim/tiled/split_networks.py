@@ -11,7 +11,6 @@ from tilesim.lowering.smooth_resize import is_smooth, with_smooth_resizes
 from tilesim.lowering.whole_words import is_odd, with_whole_words
 from tilesim.machines.options import CompileOptions
 from tilesim.network.graph import Network
-from tilesim.tiled.banding.compiling import compiled_in_bands
 from tilesim.tiled.compiler.host_join import joined, must_be_portable, without_chip
 from tilesim.tiled.compiler.host_split import HostSplit, of_parts, split
 from tilesim.tiled.isa.model.program import Program
@@ -35,6 +34,8 @@ def compile_split(networks: Sequence[Network], topology: Topology, options: Comp
     try:
         return compiled(plain, options, topology)
     except MapsError as error:
+        from tilesim.tiled.banding.compiling import compiled_in_bands  # which most networks don't need
+
         compile_, faults = partial(compiled, topology=topology), list[str]()
         ways = (other, plain) if other != plain else (plain,)
         for splits in ways if options.partition.bands else ():

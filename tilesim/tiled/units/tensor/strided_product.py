@@ -92,7 +92,9 @@ class StridedProduct:
     def _finish(self, place: ProductViews, columns: LaneWeights, sums: Floats, memories: TileMemories) -> None:
         """By way of int32 sums, or int64."""
         part, kind = slice(*place.columns), sums_type(self.op)
-        whole = sums.astype(np.int64).astype(kind) + columns.correction[part].astype(kind)
+        at_first = kind if columns.bound < 1 << 31 else np.int64  # out of whose range floats have no defined integer
+        whole = sums.astype(at_first).astype(kind, copy=False)
+        whole += columns.correction[part].astype(kind)
         if place.sums_in is not None:
             rows = np.moveaxis(place.sums_in.read(memories.wide.blocks, at=self.bases["sums_in"]), 1, -2)
             whole += np.ascontiguousarray(from_registers(rows)).reshape(whole.shape)

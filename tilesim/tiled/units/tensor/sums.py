@@ -24,6 +24,7 @@ def from_registers(registers: NDArray[np.int32]) -> Sums:
 
 def to_registers(sums: Sums) -> Array:
     """Sums (..., lanes) as bytes (..., registers, 4 * lanes)."""
-    halves = [sums] if sums.dtype == np.int32 else [sums & 0xFFFFFFFF, sums >> HALF_BITS]
-    registers = np.stack([half.astype(np.uint32) for half in halves], axis=-2)
-    return registers.view(np.uint8)
+    if sums.dtype == np.int32:
+        return np.ascontiguousarray(sums)[..., None, :].view(np.uint8)
+    halves = [half.astype(np.uint32) for half in (sums & 0xFFFFFFFF, sums >> HALF_BITS)]
+    return np.stack(halves, axis=-2).view(np.uint8)
