@@ -64,7 +64,7 @@ def _middle(values: Sequence[Any]) -> Any:
 
 
 def quotient(ratio: Ratio, rounds: Mapping[str, Sequence[Record]]) -> Record:
-    """One time over the other, or the seconds ``per`` one more: the median ``of_rounds``, and all of these."""
+    """One time over the other, or the seconds ``per`` one more: the median ``of_rounds``, and these; else nothing."""
     pairs = [
         (over["seconds"], under["seconds"])
         for over, under in zip(rounds[ratio.over], rounds[ratio.under], strict=False)

@@ -8,12 +8,13 @@ import re
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from scripts.benchmarks import __main__ as bench
-from scripts.benchmarks import groups, material
+from scripts.benchmarks import groups, material, processes
 from scripts.benchmarks.groups import GROUPS, Group, Ratio, Settings
 from scripts.benchmarks.material import MaterialError, scalesim_python
 from scripts.benchmarks.measured import agree, measured, median, quotient
@@ -51,15 +52,29 @@ def test_subjects_take_turns_and_one_that_fails_is_not_tried_again() -> None:
     assert records == {"a": [{"seconds": 1.5}] * 3, "b": [{"error": "no luck"}], "c": [{"seconds": 2.5}] * 3}
 
 
-def test_no_further_round_begins_once_the_budget_is_spent() -> None:
-    records = interleaved([prints("a", seconds=1.0)], Patience(9, budget_seconds=0, limit_seconds=60), silent)
-    assert len(records["a"]) == 1
+def turns(monkeypatch: pytest.MonkeyPatch, took_seconds: dict[str, float], budget_seconds: float) -> str:
+    """The labels of subjects that take so long each, as they are run."""
+    now, order = [0.0], list[str]()
+
+    def fake_run(subject: Subject, _limit_seconds: float) -> dict[str, Any]:
+        now[0] += took_seconds[subject.label]
+        order.append(subject.label)
+        return {"seconds": 1.0}
+
+    monkeypatch.setattr(processes, "ran", fake_run)
+    monkeypatch.setattr(processes, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    interleaved([*map(Subject, took_seconds)], Patience(5, budget_seconds, limit_seconds=60), silent)
+    return "".join(order)
 
 
-def test_what_takes_a_large_part_of_the_budget_is_run_once_and_the_others_have_all_their_rounds() -> None:
-    slow = fake("slow", "import time; time.sleep(2); print(json.dumps({'seconds': 2.0}))")
-    records = interleaved([prints("a", seconds=1.0), slow], Patience(3, budget_seconds=15, limit_seconds=60), silent)
-    assert {label: len(rounds) for label, rounds in records.items()} == {"a": 3, "slow": 1}
+def test_no_further_round_begins_once_the_budget_is_spent(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert turns(monkeypatch, {"a": 9.0, "b": 9.0, "c": 9.0, "d": 9.0}, budget_seconds=100) == "abcd" * 3
+
+
+def test_what_takes_a_large_part_of_the_budget_is_run_once_and_takes_nobody_a_round(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    assert turns(monkeypatch, {"a": 1.0, "slow": 500.0, "b": 10.0}, budget_seconds=100) == "aslowb" + "ab" * 4
 
 
 def test_what_takes_too_long_or_is_not_there_is_said() -> None:

@@ -281,6 +281,19 @@ def test_long_sums_are_added_up_in_parts_that_float32_holds() -> None:
     assert bench.wide()[0, SUMS : SUMS + 4].view(np.int32)[0] > 1 << 25
 
 
+def test_sums_that_int32_does_not_hold_wrap_around() -> None:
+    """140,000 products of extremes: more than 2**31, which floats hold."""
+    bench = bench_of(1)
+    bench.narrow()[0, :2800] = 128
+    bench.wide()[0, : 700 * 32] = 128
+    op = TensorOp(
+        tiles=1, operation=Operation.CONVOLUTION, nest=nest(x=2, j=50, k=700, lane=8), reduce=("j", "k"),
+        input=at(0, x=0, k=4), weights=at(0, k=32), sums_out=at(SUMS, x=ROW),
+    )  # fmt: skip
+    same_either_way(bench, op, [])
+    assert bench.wide()[0, SUMS : SUMS + 4].view(np.int32)[0] == 140_000 * 128**2 - (1 << 32)
+
+
 def test_what_serves_again_does_not_change_with_the_memory_that_it_was_made_of() -> None:
     bench = bench_of(7)
     write_scales(bench, "double", -9, 1)
