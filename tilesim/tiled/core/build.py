@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -118,6 +119,7 @@ def _cache() -> Path:
     return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "tilesim"
 
 
+@cache
 def file_name() -> str:
     """What a library is called that was made of these sources, with these flags, for this system."""
     made_with = " ".join([sys.platform, platform.machine(), *FLAGS])

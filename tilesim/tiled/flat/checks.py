@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from math import ceil
 
 import numpy as np
@@ -30,6 +30,15 @@ from tilesim.tiled.isa.model.fields import Engine
 COLUMN = {name: k for k, name in enumerate(COLUMNS)}
 WHO = (*KNOWN, *OPS[1:])
 """Whose a row is: an engine's, or of another kind."""
+
+
+def _those(names: Collection[str]) -> NDArray[np.bool_]:
+    """For each of :data:`WHO`, whether it is one of these."""
+    return np.array([who in names for who in WHO])
+
+
+HAVE = {name: _those(of) for name, (_, of) in OF_OPS.items()}
+"""Who has a column."""
 
 
 class TableFault(Exception):
@@ -61,8 +70,8 @@ class _Check:
         self._shapes()
         self._chip()
         self._kinds()
-        for name, (holds, of) in OF_OPS.items():
-            rows = np.flatnonzero(np.isin(self.who, [WHO.index(each) for each in of]))
+        for name, (holds, _) in OF_OPS.items():
+            rows = np.flatnonzero(HAVE[name][self.who])
             if isinstance(holds, Number):
                 self._number("ops", rows, name, self._column(name)[rows], holds, rows)
             elif isinstance(holds, Bitmap):
@@ -187,8 +196,10 @@ class _Check:
         self._number("ops", rows, name, self._column(name)[rows], Number(0, self.pool.size), rows)
         ends = self._column(name)[rows] + counts[rows] * width
         self._number("ops", rows, f"{name} with its {holds.length}", ends, Number(0, self.pool.size, 1), rows)
-        alike = np.stack([self._column(each)[rows] for each in (name, holds.length, "rounds")], axis=1)
-        _, first = np.unique(alike, axis=0, return_index=True)
+        alike = np.stack([self._column(each)[rows] for each in (name, holds.length, "rounds")])
+        order = np.lexsort(alike)
+        others = (alike[:, order[1:]] != alike[:, order[:-1]]).any(axis=0)
+        first = order[np.concatenate([[True], others])[: len(order)]]
         self._entries(rows[np.sort(first)], name, holds)
 
     def _entries(self, rows: Numbers, name: str, holds: Rows) -> None:
@@ -219,7 +230,7 @@ class _Check:
             raise _fault(table, int(rows[k]), column, must, int(values[k]))
 
     def _of(self, *who: str) -> Sequence[int]:
-        places: list[int] = np.flatnonzero(np.isin(self.who, [WHO.index(each) for each in who])).tolist()
+        places: list[int] = np.flatnonzero(_those(who)[self.who]).tolist()
         return places
 
     def _bits(self, name: str, row: int) -> int:
