@@ -184,6 +184,12 @@ def test_programs_with_steps_are_proven(name: str) -> None:
     assert tilesim.check(program).programs[0]["proven"]
 
 
+def test_a_file_of_a_program_with_steps_is_sealed(tmp_path: Path) -> None:
+    """It was proven as a whole when it was compiled."""
+    tilesim.save_program(tilesim.compile(hosted("middle")[0], tilesim.load_topology("edge-2x2")), tmp_path / "p.tbin")
+    assert tilesim.load_program(tmp_path / "p.tbin").is_known_sound
+
+
 def test_who_computes_what_is_said() -> None:
     program = tilesim.compile(hosted("tail")[0], tilesim.load_topology("edge-1x1"))
     assert [layer.place for layer in program.layers] == ["tiles", "host", "host", "tiles"]

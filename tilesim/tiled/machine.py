@@ -81,10 +81,13 @@ class Tiled(
         return ASSEMBLY
 
     def compile(self, networks: Sequence[Network], topology: Topology, options: CompileOptions) -> list[Program]:
+        from tilesim.tiled.compiler.compile import must_be_sound
         from tilesim.tiled.split_networks import compile_split
 
-        programs = compile_split([with_equal_shapes(network) for network in networks], topology, options)
-        return [_of_model(program, network) for program, network in zip(programs, networks, strict=True)]
+        split = compile_split([with_equal_shapes(network) for network in networks], topology, options)
+        programs = [_of_model(program, network) for program, network in zip(split, networks, strict=True)]
+        must_be_sound(programs)  # what tiles do was proven before the steps of the host were put around it
+        return programs
 
     def simulate(self, program: Program, inputs: Sequence[machine.Array], options: RunOptions) -> Run:
         from tilesim.tiled.run.simulate import simulate

@@ -50,9 +50,19 @@ def compile_networks(
     _, programs = planned_programs(networks, topology, policy, wishes)
     token = _token(programs)
     programs = [replace(program, token=token) for program in programs]
-    if faults := [f"{program.name} on {topology.name}: {fault}" for program in programs for fault in unsound(program)]:
-        raise ProgramError(faults)
+    must_be_sound(programs)
     return programs
+
+
+def must_be_sound(programs: Sequence[Program]) -> None:
+    """Prove what is not yet proven.
+
+    Raises:
+        ProgramError: what the compiler got wrong.
+    """
+    named = [(program, f"{program.name} on {program.topology.name}") for program in programs]
+    if faults := [f"{name}: {fault}" for program, name in named for fault in unsound(program)]:
+        raise ProgramError(faults)
 
 
 def planned_programs(
