@@ -13,6 +13,7 @@ import pytest
 
 import tilesim
 from tests.scripts import ROOT, script
+from tests.tiled.dataflow.agreement import is_made
 from tilesim.cli import COMMANDS
 from tilesim.network.readers.onnx_choices import CHOICES
 from tilesim.network.readers.onnx_dynamic import DYNAMIC
@@ -45,7 +46,14 @@ def test_commands_print_what_the_page_shows(name: str, tmp_path: Path, request: 
     """If only the output is new: ``scripts/make_readme.py`` brings all pages up to date."""
     if "needs=models" in PAGES[name]:
         request.getfixturevalue("models")
-    assert MADE.rewritten(PAGES[name], tmp_path).splitlines() == PAGES[name].splitlines()
+    assert lines(MADE.rewritten(PAGES[name], tmp_path)) == lines(PAGES[name])
+
+
+def lines(text: str) -> list[str]:
+    """But for who ran a program, where nothing compiles the core."""
+    if is_made():
+        return text.splitlines()
+    return [line for line in text.splitlines() if line and not line.startswith(("engine: ", "SimPy ran this, "))]
 
 
 @pytest.mark.parametrize("name", script("make_guide").MADE)

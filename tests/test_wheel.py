@@ -91,7 +91,7 @@ def test_a_wheel_has_a_core_for_its_system(tmp_path: Path, monkeypatch: pytest.M
     site = installed(wheel)
     nothing = {"PATH": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache"), "TILESIM_CC": ""}
     assert called(site, "--version", **nothing).endswith(f": ready, {site}/tilesim/tiled/core/{file_name()}\n")
-    assert called(site, *ENGINE, **nothing).startswith("engine: compiled\n")
+    assert "\nengine: compiled\n" in called(site, *ENGINE, **nothing)
     assert not (tmp_path / "cache").exists()
 
 
@@ -105,7 +105,7 @@ def test_a_wheel_without_a_core_makes_it_at_first_use(tmp_path: Path, monkeypatc
     variables = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "TILESIM_CC": named}
     site = installed(wheel)
     assert ": made at its first use, by " in called(site, "--version", **variables)
-    assert called(site, *ENGINE, **variables).startswith("engine: compiled\n")
+    assert "\nengine: compiled\n" in called(site, *ENGINE, **variables)
     assert [path.name for path in (tmp_path / "cache" / "tilesim").iterdir()] == [file_name()]
     said = called(site, *ENGINE, **variables | {"TILESIM_CC": "none"})
     assert "\nSimPy ran this, not the compiled engine: TILESIM_CC is none\n" in f"\n{said}"

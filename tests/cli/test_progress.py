@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.tiled.dataflow.agreement import COMPILED
 from tilesim.cli import progress
 from tilesim.run import Look, RunProgress
 
@@ -81,7 +82,7 @@ def test_a_run_tells_how_far_it_is_and_is_the_same(monkeypatch: pytest.MonkeyPat
     looks: list[Look] = []
     seen: list[RunProgress] = []
     monkeypatch.setattr("tilesim.machines.frame.forget", lambda _tile, _label: seen.append(looks[-1]()))
-    watched = tilesim.simulate(program, images, trace=True, on_start=looks.append)
+    watched = tilesim.simulate(program, images, trace=True, on_start=looks.append, engine="simpy")
     [look] = looks
     assert watched.trace is not None
     assert [each.section for each in seen] == sorted(each.section for each in seen)
@@ -94,12 +95,14 @@ def test_a_run_tells_how_far_it_is_and_is_the_same(monkeypatch: pytest.MonkeyPat
     assert layers == sorted(layers)
     assert look().cycle >= watched.cycles - 1
     monkeypatch.undo()
-    alone = tilesim.simulate(program, images, trace=True)
+    alone = tilesim.simulate(program, images, trace=True, engine="simpy")
     assert alone.statistics == watched.statistics
 
 
-def test_several_inferences_tell_too() -> None:
+@pytest.mark.parametrize("engine", ["simpy", pytest.param("compiled", marks=COMPILED)])
+def test_several_inferences_tell_too(engine: str) -> None:
     program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("pocket-2x1"))
     looks: list[Look] = []
-    tilesim.simulate_requests([program], [np.zeros((1, 4, 4, 4), np.int8)] * 2, on_start=looks.append)
-    assert re.fullmatch(r"cycle [\d,]+(, layer 1 of 1, .+)?", progress._how_far(looks[-1]))
+    arrays = [np.zeros((1, 4, 4, 4), np.int8)] * 2
+    tilesim.simulate_requests([program], arrays, on_start=looks.append, engine=engine)
+    assert re.fullmatch(r"cycle [\d,]+(, layer \d of 5, .+)?", progress._how_far(looks[-1]))

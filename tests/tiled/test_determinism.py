@@ -18,6 +18,8 @@ from tilesim.run import Run
 from tilesim.sim.core.clock import Clock
 from tilesim.tiled.isa.model.program import Program
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 ROOT = Path(__file__).parents[2]
 WORKLOADS = ("example-conv edge-1x1", "example-residual edge-1x1", "example-conv edge-2x2", "example-residual fig2-5x2")
 HASH_OF_A_RUN = """

@@ -18,6 +18,8 @@ from tilesim.errors import CollisionError, HangError, ProgramError
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.proof import proof_of
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 Array = NDArray[np.int8]
 ROW = 16
 SINK = 0x8

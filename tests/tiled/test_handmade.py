@@ -12,6 +12,8 @@ from tests.tiled.mutate import instructions, without
 from tilesim.shipped import shipped
 from tilesim.tiled.isa.model.program import Program
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 HANDMADE = shipped("workloads") / "tiled"
 ROW = 16
 NAMES = ("forwarding", "broadcast")

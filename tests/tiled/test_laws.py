@@ -35,6 +35,8 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 ROOT = Path(__file__).parents[2]
 FIRST = 7000
 HASHES = """

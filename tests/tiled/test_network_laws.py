@@ -6,6 +6,7 @@ from random import Random
 from typing import Any
 
 import numpy as np
+import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
@@ -18,6 +19,8 @@ from tilesim import simulate, verify
 from tilesim.errors import CapacityError
 from tilesim.network.graph import Network
 from tilesim.tiled.topology import Topology
+
+pytestmark = pytest.mark.usefixtures("on_simpy")
 
 EXAMPLES = 25
 LAYERS = {

@@ -17,6 +17,8 @@ from tests.tiled.mutate import changed, instructions, places, without
 from tilesim.shipped import shipped
 from tilesim.tiled.isa.model.program import Program
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 SAME = "one word more (or a row) of zero points, where the next instruction of the engine puts zero points as well"
 SPARE = "one word more of zero points, in the spare columns of a tile whose part is cut short"
 ALIKE = "one word less of zero points, where whole wide rows or whole blocks have left the zero point already"

@@ -24,6 +24,8 @@ from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.units.tensor.operands import Operands
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 KERNEL, SIDE, INPUTS, OUTPUTS = 3, 4, 8, 16
 ROW, PIXEL, LINE = 64, INPUTS, (SIDE + KERNEL - 1) * INPUTS
 CONVOLUTION = TensorOp(

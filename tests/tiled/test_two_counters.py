@@ -15,6 +15,8 @@ from tilesim.tiled.isa.model.fields import Flag
 from tilesim.tiled.isa.model.program import DataSegment, Program
 from tilesim.tiled.rules.tile.hazards import hazards
 
+pytestmark = pytest.mark.usefixtures("on_simpy")
+
 DEPTH, ITEMS, ROW = 14, 20, 16
 DATA = np.random.default_rng(1).integers(0, 256, (ITEMS, ROW), np.uint8)
 

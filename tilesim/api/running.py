@@ -69,7 +69,7 @@ def simulate(
             and whether it is the transfer's last. Such runs take longer.
         engine: who runs it: ``simpy``, whose units define what a run is; ``compiled``, which makes the same of tiled
             machines' programs sooner, and refuses what it does not cover; or ``auto``, the compiled one where it covers
-            the run and pays. If not given, what ``TILESIM_ENGINE`` says, or ``auto``. ``run.engine`` says who did.
+            the run. If not given, what ``TILESIM_ENGINE`` says, or ``auto``. ``run.engine`` says who did.
 
     Raises:
         InputError: inputs that do not fit, an instruction that the chip could not run, or a label that there is not.

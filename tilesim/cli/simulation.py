@@ -173,9 +173,9 @@ def naming(model: str, inputs: Path | None) -> Iterator[None]:
         raise ProgramError(f"{model}: {fault}" for fault in error.faults) from None
 
 
-def engine_words(run: Run, asked: str) -> list[str]:
-    """Who ran it, if that was ``asked`` for or is not SimPy."""
-    return [f"engine: {run.engine}"] if asked or run.engine != "simpy" else []
+def engine_words(program: Program, run: Run, asked: str) -> list[str]:
+    """Who ran it, where there is a choice or that was ``asked`` for."""
+    return [f"engine: {run.engine}"] if asked or machine_of(program.topology).has_compiled_engine else []
 
 
 def trace_words(run: Run) -> list[str]:

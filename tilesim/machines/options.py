@@ -27,7 +27,7 @@ MASTERS = ("single", "disjoint", "meet")
 
 
 ENGINES = ("auto", "compiled", "simpy")
-"""Who runs a program: the compiled engine of a machine that has one, its units on SimPy, or whoever is sooner."""
+"""Who runs a program: a machine's compiled engine if it covers that, the same or nobody, or its units on SimPy."""
 
 
 def silent(_what: str) -> None:

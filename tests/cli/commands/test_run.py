@@ -147,6 +147,7 @@ def test_the_version(tilesim: Any) -> None:
 def test_the_version_says_which_engines_are_there(
     tilesim: Any, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, compiler: str, said: str
 ) -> None:
+    pytest.importorskip("tilesim.tiled.core")
     monkeypatch.setenv("TILESIM_CC", compiler)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
     assert f"\ncompiled engine of tiled chips: {said}" in tilesim("--version").stdout

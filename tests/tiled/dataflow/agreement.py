@@ -14,13 +14,14 @@ from tilesim.machines.options import RunOptions
 from tilesim.run import Run
 from tilesim.sim.trace.recorder import Recording
 from tilesim.sim.trace.trace import Trace
-from tilesim.tiled.core.build import library
 from tilesim.tiled.flat.missing import NoCompiler
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.core import library
 from tilesim.tiled.run.simulate import simulate
 
 
-def _is_made() -> bool:
+def is_made() -> bool:
+    """Whether there is a core."""
     try:
         library()
     except NoCompiler:
@@ -29,7 +30,7 @@ def _is_made() -> bool:
 
 
 NO_HOLDS: Mapping[str, int] = {}
-COMPILED = pytest.mark.skipif(not _is_made(), reason="nothing to compile the timing core with")
+COMPILED = pytest.mark.skipif(not is_made(), reason="nothing to compile the timing core with")
 
 
 def inputs_for(program: Program, samples: int = 1) -> list[NDArray[Any]]:

@@ -63,8 +63,7 @@ def test_whenever_pieces_are_read_it_is_the_same_on_both_engines_or_refused(chip
 
 
 @COMPILED
-def test_what_is_written_just_then_is_left_to_simpy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("tilesim.tiled.run.engine.WORTH", 1)
+def test_what_is_written_just_then_is_left_to_simpy() -> None:
     program = compiled("pocket", "edge-1x1")
     ops = [op for op in program.run if isinstance(op, Work)]
     tried = [replace(program, pieces=tuple(replace(piece, after=op.label) for piece in program.pieces)) for op in ops]

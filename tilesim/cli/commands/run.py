@@ -59,8 +59,8 @@ def command(
     if json_:
         _tell_json(result, notes)
         return
-    said = [] if quiet else [*chosen, *notes, *engine_words(result, running.engine)]
-    _show(program, result, chips.changes(), said)
+    engine = [] if quiet else engine_words(program, result, running.engine)
+    _show(program, result, chips.changes(), [] if quiet else [*chosen, *notes], engine)
     if running.out is not None and not quiet:
         tell(f"written to {running.out}")
 
@@ -86,7 +86,9 @@ def _tell_json(result: Run, notes: Sequence[str]) -> None:
         tell(*notes, error=True)
 
 
-def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequence[str]) -> None:
+def _show(
+    program: Program, result: Run, changes: dict[str, object], notes: Sequence[str], engine: Sequence[str]
+) -> None:
     from tilesim.report.terminal import show, summary
 
     if notes:
@@ -94,7 +96,7 @@ def _show(program: Program, result: Run, changes: dict[str, object], notes: Sequ
     show(summary(result.statistics, changes, samples(program, result)))
     described = [_described(name, array) for name, array in zip(_names(program, result), result.outputs, strict=True)]
     more = [f"and {len(described) - LISTED:,} more outputs"] if len(described) > LISTED else []
-    if after := [*described[:LISTED], *more, *trace_words(result)]:
+    if after := [*engine, *described[:LISTED], *more, *trace_words(result)]:
         tell("", *after)
 
 

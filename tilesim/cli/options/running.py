@@ -61,7 +61,8 @@ EngineOption = Annotated[
     word_option(
         "auto|compiled|simpy",
         "Who runs a tiled machine's program: its units, on SimPy; the compiled engine, which makes the same of it "
-        "sooner, and refuses what it does not cover; or auto, whichever is sooner. TILESIM_ENGINE is for all commands.",
+        "sooner, and refuses what it does not cover; or auto, which leaves that to SimPy. TILESIM_ENGINE is for all "
+        "commands.",
     ),
 ]
 ARRAYS = (".npz", ".npy")

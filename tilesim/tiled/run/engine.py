@@ -29,19 +29,17 @@ from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
-WORTH = 400
-"""Instructions, counted in every tile, from which on it pays to take the compiled engine."""
+MANY = 400
+"""Instructions that take SimPy about a second."""
 
 
 def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, racing: bool) -> Run | str:
-    """A run of the compiled engine, if the ``options`` want it and it comes to its end; else why there is none, if
-    anybody asked for it.
+    """A run of the compiled engine, if it covers that and comes to its end; else why there is none, if anybody asked
+    for it.
 
     Raises:
         InputError: the options ask for it, and it does not cover the program or the other options.
     """
-    if options.engine == "simpy" or (options.engine == "auto" and _instructions(program) < WORTH):
-        return ""
     gaps = [*_uncovered(program, options, racing)]
     if gaps and options.engine == "compiled":
         raise InputError(f"{program.name}: {gap}" for gap in gaps)
@@ -50,16 +48,23 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
     try:
         library()
     except NoCompiler as error:
-        return _without_core(error, options.engine == "compiled")
+        return _without_core(error, options.engine == "compiled", program)
     with without_collector():
         return _run(frame.named(program), inputs, options)
 
 
-def _without_core(error: NoCompiler, asked: bool) -> str:
-    """A line for who asked for the compiled engine, or may not know how to have it."""
+def _without_core(error: NoCompiler, asked: bool, program: Program) -> str:
+    """A line for who asked for the compiled engine, or has to wait and may not know how to have it."""
     if asked:
         return f"SimPy ran this, not the compiled engine: {error}"
-    return "" if isinstance(error, SwitchedOff) else f"SimPy ran this, in five to fifteen times the time: {error}"
+    if isinstance(error, SwitchedOff) or _instructions(program) < MANY:
+        return ""
+    return f"SimPy ran this, in up to fifteen times the time: {error}"
+
+
+def _instructions(program: Program) -> int:
+    """Counted in every tile."""
+    return sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))
 
 
 def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
@@ -115,7 +120,3 @@ def _uncovered(program: Program, options: RunOptions, racing: bool) -> Iterator[
     if racing:
         yield "accesses must have an order for the compiled engine: nothing orders some of them"
     yield from uncovered(program)
-
-
-def _instructions(program: Program) -> int:
-    return sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))
