@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from functools import cached_property
 from math import prod
 from typing import TypeAlias
 
 from tilesim.tiled.dataflow.read_out import NOTHING, ReadOut
-from tilesim.tiled.isa.model.accesses import OperandSizes, operands, sizes_bytes
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
     Instruction,
@@ -42,7 +41,8 @@ class Traits:
     @cached_property
     def touched(self) -> Sequence[Touched]:
         """What it touches, operand by operand."""
-        return [*_touched(self.op, self._topology)]
+        begins = ((each, WIDE if each.memory == MemoryName.WIDE else 0) for each in self.footprints)
+        return [(each.writes, begin + each.first, begin + each.end) for each, begin in begins]
 
     @cached_property
     def footprints(self) -> Sequence[Footprint]:
@@ -85,8 +85,9 @@ class Meetings:
         """
         known = self._clashes[one].get(other)
         if known is None:
-            meet = one == other or self._meet(self.traits(one), self.traits(other))
-            known = meet or self.disturbs(one, other) or self.disturbs(other, one)
+            known = one == other or self._meet(self.traits(one), self.traits(other))
+            if self.read_out:
+                known = known or self.disturbs(one, other) or self.disturbs(other, one)
             self._clashes[one][other] = self._clashes[other][one] = known
         return known
 
@@ -112,20 +113,3 @@ def _rounds(op: Work) -> int:
     if isinstance(op, TensorOp):  # result groups
         return prod([loop.bound for loop in op.nest.loops[:-1] if loop.name not in op.reduce])
     return iterations(counted_nest(op))
-
-
-def _touched(op: Work, topology: Topology) -> Iterator[Touched]:
-    """In the order of footprints; what an alternate limit leaves out may lie between."""
-    if isinstance(op, TensorOp):
-        sizes = sizes_bytes(topology, OperandSizes.of(op), op.nest.loops[-1].bound)
-    else:
-        sizes = sizes_bytes(topology)
-    for operand in operands(op, topology):
-        source = getattr(op, operand.field)
-        if source is not None:
-            nest, reference = (op.nest, source) if isinstance(op, TensorOp) else (source.nest, source.reference)
-            low = high = reference.base + (WIDE if operand.memory == MemoryName.WIDE else 0)
-            bounds = {loop.name: loop.bound - 1 for loop in nest.loops}
-            for loop, stride in reference.strides:
-                low, high = low + min(0, stride * bounds[loop]), high + max(0, stride * bounds[loop])
-            yield operand.writes, low, high + sizes[operand.size or operand.unit]

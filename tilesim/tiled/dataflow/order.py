@@ -150,10 +150,10 @@ class _Section:
         if len(self._begun) == 1:
             return []
         place, first, own = self._place[effect], self._begun.start, self._when[effect]
-        tiles, begun = np.flatnonzero(own < NOT_YET), self._when[first : self._begun.stop]
+        tiles, begun = (own < NOT_YET).nonzero()[0], self._when[first : self._begun.stop]
         few = len(tiles) < len(own) // FEW
         sooner = begun[:, tiles] < own[tiles] if few else begun < np.where(own < NOT_YET, own, -1)
-        before = np.flatnonzero(sooner.any(axis=1)) + first
+        before = np.nonzero(sooner.any(axis=1))[0] + first
         return [other for other in before.tolist() if self._clash(self._place[other], place)]
 
     def _lacks(self, effect: int) -> Numbers:
