@@ -19,6 +19,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 OF_THE_CORE = (
     "test_wheel.py",
+    "test_without_core.py",
     "tiled/core",
     "tiled/dataflow/test_carry_out.py",
     "tiled/dataflow/test_host.py",

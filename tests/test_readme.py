@@ -53,7 +53,7 @@ def lines(text: str) -> list[str]:
     """But for who ran a program, where nothing compiles the core."""
     if is_made():
         return text.splitlines()
-    return [line for line in text.splitlines() if line and not line.startswith(("engine: ", "SimPy ran this, "))]
+    return [line for line in text.splitlines() if line and not re.match(r"engine: |(.+: )?SimPy ran this, ", line)]
 
 
 @pytest.mark.parametrize("name", script("make_guide").MADE)

@@ -139,6 +139,7 @@ def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch:
 
 
 def test_who_switched_the_engine_off_is_told_so_if_he_asks(program: Program, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("tilesim.tiled.core")
     monkeypatch.setenv("TILESIM_CC", "none")
     asked, auto = (simulate(program, inputs_of(program), RunOptions(engine=name)) for name in ("compiled", "auto"))
     assert [run.engine for run in (asked, auto)] == ["simpy"] * 2
