@@ -27,7 +27,7 @@ MASTERS = ("single", "disjoint", "meet")
 
 
 ENGINES = ("auto", "compiled", "simpy")
-"""Who runs a program: a machine's compiled engine if it covers that, the same or nobody, or its units on SimPy."""
+"""Who runs a program: a machine's compiled engine for what it covers, else its units on SimPy; or one of these."""
 
 
 def silent(_what: str) -> None:

@@ -34,8 +34,8 @@ MANY = 400
 
 
 def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, racing: bool) -> Run | str:
-    """A run of the compiled engine, if it covers that and comes to its end; else why there is none, if anybody asked
-    for it.
+    """A run of the compiled engine, if it covers that and comes to its end; else why there is none, where that is to
+    be said.
 
     Raises:
         InputError: the options ask for it, and it does not cover the program or the other options.
