@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from tests.tiled.parameter_sets import cases, held, parts, shared
 from tilesim.tiled.caching import Home, ParameterSet, Run, blocks_per_tile, order_of, plan

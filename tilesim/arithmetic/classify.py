@@ -5,11 +5,11 @@ output's zero point, its smallest and its largest value; of the ``k`` largest el
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.choose import argmax, top_k_indices, top_k_values
@@ -34,8 +34,7 @@ scale in float32.
 """
 
 
-@dataclass(frozen=True)
-class Function:
+class Function(Struct, frozen=True):
     """``compute`` takes integers (..., n) and a scaling of so many ``numbers``.
 
     It makes as many elements as it gets, or ``makes`` of them; it makes as many as its scaling says where ``chooses``.

@@ -19,11 +19,12 @@ that the clamp doesn't decide, and beyond, multiplication and addition in floati
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import FLOAT32_EXACT, FLOAT64_EXACT
@@ -40,8 +41,7 @@ Floats = NDArray[np.float32] | NDArray[np.float64]
 Doubles = NDArray[np.float64]
 
 
-@dataclass(frozen=True)
-class Scaler:
+class Scaler(Struct, frozen=True, dict=True):
     """Turns sums (..., n) into output bytes: ``steps`` makes of a block, and of ``terms``, (n,) or (1,) each, the whole
     numbers within ``limits`` to which ``zero``, a byte, is added.
     """

@@ -10,10 +10,10 @@ CONCATENATION of uint8; ONNX Runtime QLinearSigmoid, QLinearLeakyRelu and QLinea
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.reals import LARGEST, Reals
@@ -22,8 +22,7 @@ from tilesim.arithmetic.requantise import quantise_multiplier, requantise, satur
 ENTRIES = 256
 
 
-@dataclass(frozen=True)
-class Mapped:
+class Mapped(Struct, frozen=True):
     """The quantisations between which a table maps: scale and zero point of input and output, and their type."""
 
     input_scale: float

@@ -6,11 +6,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 
-@dataclass(frozen=True)
-class Lifetime:
+class Lifetime(Struct, frozen=True):
     """Something of ``size`` bytes that is needed from step ``first`` to step ``last``, both included."""
 
     size: int

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import groupby
 
+from msgspec import Struct
 
-@dataclass(frozen=True)
-class CopyRun:
+
+class CopyRun(Struct, frozen=True):
     """``count`` times ``times`` output positions from ``start`` on, the ``times`` of each alike: copies of the input
     position ``first``, then of the one ``step`` further, and so on.
     """

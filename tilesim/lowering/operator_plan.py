@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from typing import Any, Generic, TypeAlias, TypeVar
+
+from msgspec import Struct
 
 from tilesim.network.graph import Network, Node, Operator, Tensor
 from tilesim.network.operators import Convolution, DepthwiseConvolution, Dequantise, Pad, Padding, Quantise, Reshape
@@ -12,8 +14,7 @@ from tilesim.network.operators import Convolution, DepthwiseConvolution, Dequant
 Padded: TypeAlias = Convolution | DepthwiseConvolution
 
 
-@dataclass(frozen=True)
-class NetworkInput:
+class NetworkInput(Struct, frozen=True):
     """The tensor that the model names, the one that the chip gets, and the host's step between, if any."""
 
     model: Tensor
@@ -21,8 +22,7 @@ class NetworkInput:
     quantise: Quantise | None
 
 
-@dataclass(frozen=True)
-class NetworkOutput:
+class NetworkOutput(Struct, frozen=True):
     """The tensor that the model names, the one that leaves the chip, and the host's last step between, if any."""
 
     model: Tensor
@@ -53,14 +53,13 @@ def axes_of(tensor: Tensor) -> tuple[int, ...]:
 Output = TypeVar("Output", bound=NetworkOutput)
 
 
-@dataclass(frozen=True)
-class OperatorPlan(Generic[Output]):
+class OperatorPlan(Struct, Generic[Output], frozen=True):
     """``nodes`` are those that the chip runs, by their numbers; ``root`` maps a tensor to the one whose bytes it
     shares.
     """
 
     network: Network
-    nodes: Mapping[int, Node] = field(repr=False)
+    nodes: Mapping[int, Node]
     root: Mapping[int, int]
     sources: Sequence[NetworkInput]
     sinks: Sequence[Output]

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+
+from msgspec import Struct, field
 
 NO_LAYER = -1
 """In place of a layer, for cycles that belong to none."""
 
 
-@dataclass
-class Bottleneck:
+class Bottleneck(Struct):
     """Cycles by cause, and the first of them, where each belongs to one layer alone (else None)."""
 
     cycles: Counter[str] = field(default_factory=Counter)

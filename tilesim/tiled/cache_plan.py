@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tilesim.cache_document import CachedLayer, CacheDocument, CachedSet, TileAccount
 from tilesim.machines.options import CompileOptions
@@ -24,8 +25,7 @@ SCHEMA = "tilesim.cache/1"
 DEFAULTS = CompileOptions()
 
 
-@dataclass(frozen=True)
-class CachePlan:
+class CachePlan(Struct, frozen=True):
     """The layout of wide memory while each of the ``networks`` runs, by name, and each tile's account."""
 
     topology: Topology

@@ -6,9 +6,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.units import format_bytes
 
@@ -27,8 +29,7 @@ class Home(StrEnum):
     STREAMED = "streamed"
 
 
-@dataclass(frozen=True)
-class ParameterSet:
+class ParameterSet(Struct, frozen=True, dict=True):
     """What one tensorop needs at once: a layer's weights and its rows of bias, multiplier and shift, or those of a run
     of its output channels (``chunk`` tells the runs apart).
 
@@ -57,8 +58,7 @@ class ParameterSet:
         return self.bytes_per_tile * (len(self.users) if self.per_tile else 1)
 
 
-@dataclass(frozen=True)
-class Lack:
+class Lack(Struct, frozen=True):
     """A tile that has too little room: for less than ``below_bytes``, or for none at all (0)."""
 
     tile: int
@@ -69,8 +69,7 @@ class Lack:
         return f"tile {self.tile} has {has}"
 
 
-@dataclass(frozen=True)
-class Run:
+class Run(Struct, frozen=True):
     """``bytes`` of a set from its byte ``first`` on, in wide rows, which ``tile`` keeps and sends: to all that need the
     set, or, if they are bytes of the part ``of`` a tile, to that one.
     """
@@ -81,8 +80,7 @@ class Run:
     of: int | None = None
 
 
-@dataclass(frozen=True)
-class Decision:
+class Decision(Struct, frozen=True, dict=True):
     """Where a set lives; ``tile`` is the home tile, if it has one, and ``runs`` what is where if it has several.
     ``lack`` is what keeps it from all tiles that need it: of those the one with the least room, or, for a set that
     finds no single home tile either, that with the most.
@@ -140,8 +138,7 @@ class Decision:
         return kept
 
 
-@dataclass
-class _Room:
+class _Room(Struct):
     """What is left of each tile's budget. Cached bytes stay strictly below a budget, so a set that fills it is too
     large. Source: US 2025/0265455 [0007].
     """

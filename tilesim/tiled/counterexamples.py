@@ -9,11 +9,11 @@ the best guess first.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import replace
 from itertools import islice
 from math import ceil
 
 import numpy as np
+from msgspec.structs import replace
 
 from tilesim.errors import HangError
 from tilesim.findings import Finding

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
+from msgspec import Struct, field, structs
 
 from tilesim.errors import CapacityError, ProgramError
 from tilesim.machines.options import CompileOptions
@@ -48,8 +49,7 @@ def _searches(networks: Sequence[Network], topology: Topology, options: CompileO
     return [Search(network, topology, options, own) for network, own in zip(networks, wishes, strict=True)]
 
 
-@dataclass(frozen=True)
-class Trial:
+class Trial(Struct, frozen=True):
     """A network with the layers ``by_channel`` spread so, the others by ``default``: its program and a run's cycles, or
     why there is none; and at which cycle each layer was over.
     """
@@ -67,8 +67,7 @@ class Trial:
         return max(0, *self.ends[: layers.stop]) - max(0, *self.ends[: layers.start], 0)
 
 
-@dataclass
-class Search:
+class Search(Struct, dict=True):
     """Tries ways to spread the layers of a network that are to be chosen for: all layers as is best by estimate, if
     none is excepted; over rows and columns; all by channel, then those by channel that were faster so, then all from
     some layer on, then one layer more or less.
@@ -151,13 +150,13 @@ class Search:
         try:
             [program] = compiled([self.network], self.topology, self.options.cache, [self.wishes(trial)])
         except (CapacityError, ProgramError) as error:
-            trial = replace(trial, fault=error)
+            trial = structs.replace(trial, fault=error)
         else:
             from tilesim.tiled.run.simulate import simulate  # only a search needs it
 
             run = simulate(program, [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs])
             ends = tuple(layer["start_cycle"] + layer["cycles"] for layer in run.statistics["layers"])
-            trial = replace(trial, program=program, cycles=run.cycles, ends=ends)
+            trial = structs.replace(trial, program=program, cycles=run.cycles, ends=ends)
         self.tried[way] = trial
         return trial
 

@@ -9,12 +9,12 @@ another lap than the rest, with its last packet. What is not over when the recor
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.findings import Finding
@@ -59,8 +59,7 @@ def judged(path: Path, reading: Reading) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class Seen:
+class Seen(Struct, frozen=True):
     """``second`` passed ``node`` in ``cycle`` while ``first`` was under way; ``place`` is which of the packets there
     that was.
     """

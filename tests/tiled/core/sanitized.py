@@ -7,9 +7,10 @@ Usage: sanitized.py LIBRARY PROGRAMS SPOILS. Prints how many ended how.
 import sys
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
+
+from msgspec.structs import replace
 
 import tilesim
 from tests.tiled.corpus.holds import random_holds

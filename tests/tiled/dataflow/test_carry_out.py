@@ -1,13 +1,13 @@
 """The compiled engine against SimPy: outputs and run.json to the last byte, and what the order of effects changes."""
 
 from collections import Counter
-from dataclasses import replace
 from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 import tilesim

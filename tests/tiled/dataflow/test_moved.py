@@ -7,13 +7,13 @@ in rounding and clamping on the way to the outputs. How many do is counted, and 
 
 from collections import Counter
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 import tilesim

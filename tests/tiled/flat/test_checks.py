@@ -1,11 +1,11 @@
 """Tables that no program can have made are refused before C sees them: by table, row and column."""
 
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 import tilesim
 from tests.tiled.corpus.holds import random_holds

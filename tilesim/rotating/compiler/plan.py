@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
+from msgspec import structs
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.classifying import CLASSIFYING, Classifying
@@ -26,8 +27,7 @@ from tilesim.rotating.compiler.task import (
 from tilesim.rotating.topology import Topology
 
 
-@dataclass(frozen=True)
-class RowOutput(NetworkOutput):
+class RowOutput(NetworkOutput, frozen=True):
     """``classifying``: what the host makes of the values, which it then replaces by the entries of ``lookup`` that they
     count.
     """
@@ -36,8 +36,7 @@ class RowOutput(NetworkOutput):
     lookup: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True)
-class RowPlan(OperatorPlan[RowOutput]):
+class RowPlan(OperatorPlan[RowOutput], frozen=True):
     """A network sorted by place."""
 
 
@@ -54,7 +53,7 @@ def plan_operators(network: Network, topology: Topology) -> RowPlan:
     root = {node.output: node.inputs[0] for node in nodes.values() if _is_view(network, nodes, node, shaped)}
     nodes = {layer: node for layer, node in nodes.items() if node.output not in root}
     plan = RowPlan(network, nodes, root, inputs, ())
-    plan = replace(plan, sinks=[replace(sink, stored=plan.stored(sink.stored.index)) for sink in sinks])
+    plan = structs.replace(plan, sinks=[structs.replace(sink, stored=plan.stored(sink.stored.index)) for sink in sinks])
     if faults := list(_faults(plan, topology)):
         raise CapacityError(faults)
     return plan
@@ -96,12 +95,12 @@ def _sink(network: Network, index: int, tail: Mapping[int, Node]) -> RowOutput:
     for node in tail.values():
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
-            sink = replace(sink, stored=source, dequantise=op)
+            sink = structs.replace(sink, stored=source, dequantise=op)
         elif isinstance(op, CLASSIFYING):
-            sink = replace(sink, stored=source, classifying=op)
+            sink = structs.replace(sink, stored=source, classifying=op)
         else:
             entries = op.evaluate([np.arange(256, dtype=np.uint8).view(source.dtype)])
-            sink = replace(sink, stored=source, lookup=tuple(entries.tolist()))
+            sink = structs.replace(sink, stored=source, lookup=tuple(entries.tolist()))
     return sink
 
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 import simpy
+from msgspec import Struct, field
 
 from tilesim.sim.core.clock import Clock, Phase, Timer
 from tilesim.sim.core.port import Change, Port
@@ -15,8 +15,7 @@ from tilesim.sim.pipe.course import Slot
 from tilesim.sim.pipe.pipe import Pipe
 
 
-@dataclass(eq=False)
-class _Client:
+class _Client(Struct, eq=False):
     """A pipe in work: where it competes, where it has told its accesses, and who waits for how many of its groups."""
 
     pipe: Pipe

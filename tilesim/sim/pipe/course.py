@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple, Protocol, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.sim.core.port import NEVER, Port
@@ -55,8 +55,7 @@ class Slot(NamedTuple):
     rank: int
 
 
-@dataclass(frozen=True)
-class Costs:
+class Costs(Struct, frozen=True, dict=True):
     """Cycles that each group takes: ``extras`` and ``issues`` reads, ``writes`` writes, one array element a group.
 
     ``apart``: how far before each group the last one stands that writes what it reads; None if there are none. Pipes
@@ -95,8 +94,7 @@ class Costs:
         return np.stack([ends, *columns], axis=1)
 
 
-@dataclass(frozen=True)
-class PipeForm:
+class PipeForm(Struct, frozen=True):
     """How a pipe is built: up to ``depth`` groups are read and not yet written, ``delay`` cycles lie between.
 
     An issue read needs all ports of ``issue`` or none, an extra read that of ``extra``. Of ``read_every`` groups the

@@ -24,15 +24,15 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
+
+from msgspec import Struct
 
 from tilesim.sim.core.port import NEVER, Intervals
 from tilesim.sim.pipe.course import Activity, Charges, Costs, PipeForm, Slot, Stretch, charge
 
 
-@dataclass
-class _State:
+class _State(Struct):
     """Where a pipe stands at the start of cycle ``cycle``: groups read and written, what is left of the present ones,
     and when those that were read but can't be written yet can.
     """

@@ -5,13 +5,13 @@ from __future__ import annotations
 import csv
 import io
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from itertools import islice
 from operator import itemgetter
 from pathlib import Path
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.budgets import LARGEST_RING_TRACE_BYTES, MOST_FAULTS, MOST_RING_PACKETS
@@ -30,8 +30,7 @@ PacketSeen: TypeAlias = tuple[int, str, str, str, bool]
 """A packet passes a stop: the cycle, the stop's node, the transfer's master and name, whether it is the tail."""
 
 
-@dataclass(frozen=True, eq=False)
-class Packets:
+class Packets(Struct, frozen=True, eq=False):
     """A row a packet a stop, in any order: that of transfer ``transfers[k]``, its last if ``tails[k]``, is sent,
     forwarded or taken at node ``nodes[k]`` in cycle ``cycles[k]``.
 

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import prod
+
+from msgspec.structs import replace
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.operator_plan import NetworkOutput, OperatorPlan, network_inputs, nodes_and_root
@@ -17,8 +18,7 @@ from tilesim.systolic.isa.model.program import Place
 from tilesim.systolic.topology import Topology
 
 
-@dataclass(frozen=True)
-class ArrayPlan(OperatorPlan[NetworkOutput]):
+class ArrayPlan(OperatorPlan[NetworkOutput], frozen=True, dict=True):
     """A network sorted by place."""
 
     def operands(self, node: Node) -> tuple[Tensor, ...]:

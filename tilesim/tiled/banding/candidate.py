@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 from fractions import Fraction
 from math import prod
+
+from msgspec import Struct
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import in_use
@@ -28,8 +29,7 @@ BAND_CYCLES = 4000
 """
 
 
-@dataclass(frozen=True)
-class Candidate:
+class Candidate(Struct, frozen=True):
     """A run; about how many more cycles it takes, and what its inputs take to leave the chip, if they are there."""
 
     run: BandedRun
@@ -37,8 +37,7 @@ class Candidate:
     leaving_cycles: float
 
 
-@dataclass(frozen=True)
-class RunMeasures:
+class RunMeasures(Struct, frozen=True):
     """Measures runs of a ``network``, of which the chip's part would be spread as ``whole``, against ``capacity`` bytes
     of a tile.
     """
@@ -129,8 +128,7 @@ class RunMeasures:
         return sum(prod(tensor.shape) * tensor.dtype.itemsize for tensor in tensors)
 
 
-@dataclass(frozen=True)
-class _Link:
+class _Link(Struct, frozen=True):
     """The host's link, as far as programs may depend on it: where parameters come over it, its rates do."""
 
     topology: Topology

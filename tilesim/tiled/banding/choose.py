@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tilesim.machines.policies import Wishes
 from tilesim.tiled.banding.candidate import Candidate, RunMeasures
@@ -23,8 +25,7 @@ GROUP_STEPS = 6
 """Steps of a group of layers in bands of each tile's own rows that are looked at."""
 
 
-@dataclass(frozen=True)
-class Way:
+class Way(Struct, frozen=True):
     """How the first steps are made over a grid: about how many more ``cycles`` they take than if all maps had room; or,
     of all steps, how many they take.
     """
@@ -38,8 +39,7 @@ Ways = Sequence[Way | None]
 """The best way for the first steps, by how many these are; None if there is none."""
 
 
-@dataclass
-class RunSearch:
+class RunSearch(Struct, dict=True):
     """Looks for runs with which no step needs more than ``capacity`` bytes of a tile."""
 
     split: HostSplit

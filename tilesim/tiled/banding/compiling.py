@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
@@ -28,8 +30,7 @@ Compile = Callable[[Sequence[HostSplit], CompileOptions], list[Program]]
 """Compiles networks, each in the chip's part and the host's."""
 
 
-@dataclass(frozen=True)
-class BandedSplit:
+class BandedSplit(Struct, frozen=True):
     """A ``plain`` network, the same with runs of layers in bands, and what of that the host computes."""
 
     plain: HostSplit

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
+
+from msgspec import Struct
 
 from tilesim.network.graph import Network, Node, Operator
 from tilesim.network.operators import (
@@ -28,8 +30,7 @@ ROWS = 1
 """The axis of rows."""
 
 
-@dataclass(frozen=True)
-class BandOperator:
+class BandOperator(Struct, frozen=True):
     """An ``operator`` that makes some rows of a node's output from the rows ``needs`` of each input that is a map."""
 
     operator: Operator

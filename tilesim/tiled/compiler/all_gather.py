@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Container, Mapping
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart, copy_name, map_name
 from tilesim.tiled.compiler.partition import Partition
@@ -13,8 +14,7 @@ from tilesim.tiled.isa.model.fields import Flag, Traversal, Watcher, bits
 from tilesim.tiled.isa.model.instructions import NarrowToWide, RingConsume, RingProduce, WideToNarrow
 
 
-@dataclass(frozen=True)
-class Owner:
+class Owner(Struct, frozen=True):
     """A tile with a part of the map, and the wide rows through which that goes, at the same address in all tiles."""
 
     tile: int
@@ -22,8 +22,7 @@ class Owner:
     rows: Traversal
 
 
-@dataclass(frozen=True)
-class AllGather:
+class AllGather(Struct, frozen=True):
     """The copying of tensor ``index`` into every tile that reads it whole; ``staging`` holds the rows of all parts."""
 
     builder: ProgramBuilder

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.topology import Grid
 
 
-@dataclass(frozen=True)
-class Arrangement:
+class Arrangement(Struct, frozen=True, dict=True):
     """``rows`` x ``columns`` places, those side by side in tiles that are: on the chip's own ``grid`` tile by tile, or
     in one row or column along the grid like a snake, there and back (``order``, the tile at each place).
 

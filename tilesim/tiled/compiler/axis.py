@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 NOTHING = range(0)
 
 
-@dataclass(frozen=True)
-class Axis:
+class Axis(Struct, frozen=True, dict=True):
     """``size`` positions: ``own[i]`` are those of the tiles in row (or column) i of the grid, ``need[i]`` those that
     layers there read, which may run past the map into its border.
 

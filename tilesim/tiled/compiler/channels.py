@@ -5,8 +5,9 @@ by their outputs.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
 from math import prod
+
+from msgspec import Struct, field
 
 from tilesim.machines.policies import CHANNEL, ONE, SPATIAL, Wishes
 from tilesim.network.graph import Node
@@ -26,8 +27,7 @@ IN_ONE_TILE = "one tile is asked for"
 """Why a layer is there that is to be."""
 
 
-@dataclass(frozen=True)
-class Spread:
+class Spread(Struct, frozen=True):
     """How a layer is spread: ``block`` channels a tile, or over rows and columns (0), for a ``reason``.
 
     It ``keeps`` to the tiles that have its input's channels, of which nothing has to move then. If it ``leads``, the
@@ -46,8 +46,7 @@ class Spread:
         return CHANNEL if self.block else SPATIAL
 
 
-@dataclass(frozen=True)
-class Spreader:
+class Spreader(Struct, frozen=True):
     """Decides step by step, knowing the maps and spreads of all tensors before. A whole copy of a layer's input takes
     at most ``copy_bytes`` of a tile's narrow memory.
     """

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.feature_map import FeatureMap
@@ -13,8 +13,7 @@ from tilesim.tiled.compiler.parameters import operand_stride
 from tilesim.tiled.compiler.task import TileTask
 
 
-@dataclass(frozen=True)
-class SetLimit:
+class SetLimit(Struct, frozen=True):
     """No set has more than ``most_bytes`` if the layer's outputs can be made in several runs, each of a block of lanes
     or more. Blocks that need more are cut along their inputs where the sums between take no more than
     ``most_sum_bytes``.
@@ -24,8 +23,7 @@ class SetLimit:
     most_sum_bytes: int = 0
 
 
-@dataclass(frozen=True)
-class Chunk:
+class Chunk(Struct, frozen=True):
     """Some outputs of a tile, from a ``part`` of their inputs if that is not None."""
 
     outputs: range

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.machines.changed import changed
 from tilesim.machines.policies import ROWS
@@ -42,8 +44,7 @@ SUMS = "sums"
 """The rows of wide memory for partial sums, one layer's after another's."""
 
 
-@dataclass(frozen=True)
-class Piece:
+class Piece(Struct, frozen=True):
     """A tensorop, its wide operands counted from the first byte of the parameters ``key``, if it has any, and from that
     of the rows for ``sums``; and the places of the rows of a tile's block that it makes, if it is the first to do.
     """
@@ -223,8 +224,7 @@ def task_of(builder: ProgramBuilder, call: LayerCall, tile: int, step: int) -> T
     return _Common.of(builder, call, step, side_by_side=False).task(tile)
 
 
-@dataclass(frozen=True)
-class _Common:
+class _Common(Struct, frozen=True):
     """What the tasks of a call's tiles have in common."""
 
     builder: ProgramBuilder

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import product
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.network.graph import Tensor
 from tilesim.tiled.compiler.arrangement import Arrangement
@@ -14,8 +16,7 @@ from tilesim.tiled.isa.model.fields import bits
 from tilesim.tiled.isa.model.program import MapCut
 
 
-@dataclass(frozen=True)
-class MapShape:
+class MapShape(Struct, frozen=True):
     """Rows, columns and channels of a map, and the bytes of an element; a vector is one pixel."""
 
     height: int
@@ -41,8 +42,7 @@ class MapShape:
         return f"{self.height} x {self.width} x {self.channels}"
 
 
-@dataclass(frozen=True)
-class MapPart:
+class MapPart(Struct, frozen=True, dict=True):
     """A tile's part of a map of ``shape``: what it owns, and where the bytes lie.
 
     ``address`` is that of the pixel (rows.start, columns.start). Rows and columns count from the map's first pixel;
@@ -97,8 +97,7 @@ class MapPart:
         return (len(self.rows), len(self.columns), len(self.channels)) == (shape.height, shape.width, shape.channels)
 
 
-@dataclass(frozen=True)
-class FeatureMap:
+class FeatureMap(Struct, frozen=True, dict=True):
     """A map spread over ``tiles`` (a bitmap): by rows and columns over the grid, or, a vector, by ``block`` channels a
     tile (0: every tile has all channels).
 

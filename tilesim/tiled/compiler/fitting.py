@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
 from functools import cached_property
 from math import inf
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
@@ -100,8 +102,7 @@ def choose(whole: Partition, capacity: int) -> list[FusionGroup] | None:
     return list(chosen) if cost < inf else None
 
 
-@dataclass(frozen=True)
-class Budget:
+class Budget(Struct, frozen=True, dict=True):
     """What maps and groups of layers take of ``capacity`` bytes in each step, next to ``whole`` maps elsewhere."""
 
     whole: Partition

@@ -5,10 +5,12 @@ layers, one by one or in bands.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import reduce
 from itertools import product
 from operator import or_
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.network.graph import Node
 from tilesim.tiled.compiler.arrangement import Arrangement
@@ -24,8 +26,7 @@ Spans = tuple[range, ...]
 """Positions along an axis for each place along that side of the grid."""
 
 
-@dataclass(frozen=True)
-class FusionGroup:
+class FusionGroup(Struct, frozen=True):
     """A run of steps of a plan (the first step is 1) that is made in ``bands`` bands.
 
     In each of them every tile makes a slice of the rows of its own part of the group's outputs, and of the maps inside
@@ -37,8 +38,7 @@ class FusionGroup:
     bands: int
 
 
-@dataclass(frozen=True)
-class AxisBounds:
+class AxisBounds(Struct, frozen=True):
     """What is made of each tensor, and what is needed, along one axis, if outputs of a group are to be made."""
 
     own: dict[int, Spans]
@@ -122,8 +122,7 @@ def _size(plan: TilePlan, index: int, axis: int) -> int:
     return (shape.height, shape.width)[axis]
 
 
-@dataclass(frozen=True)
-class FusedGroup:
+class FusedGroup(Struct, frozen=True):
     """A group with what each row of the grid makes and needs in each band, and each column in all of them."""
 
     group: FusionGroup
@@ -192,8 +191,7 @@ def tiles_of(arrangement: Arrangement, rows: Spans, columns: Spans) -> int:
     return bitmap_of([tile for tile, (down, across) in places if down and across])
 
 
-@dataclass(frozen=True)
-class LayerCall:
+class LayerCall(Struct, frozen=True):
     """A step of the plan, or one band of it.
 
     ``reads`` names the maps that the node finds its inputs in, by tensor; ``makes`` the one that it makes, or of which
@@ -204,13 +202,16 @@ class LayerCall:
     step: int
     layer: int
     node: Node
-    reads: Mapping[int, str] = field(hash=False)
+    reads: Mapping[int, str]
     makes: str
     tiles: int
     group: FusionGroup | None = None
     band: int = 0
     rows: Spans | None = None
     completes: bool = True
+
+    def __hash__(self) -> int:
+        return hash((self.step, self.band))  # `reads` has none
 
     @property
     def label(self) -> str:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from tilesim.tiled.compiler.axis import Axis, clip, hull
 from tilesim.tiled.compiler.feature_map import FeatureMap
@@ -21,8 +22,7 @@ _ReceiveKey = tuple[Side, int, int | None, tuple[Watcher, ...], bool]
 _SendKey = tuple[Side, int, tuple[Flag | int, ...], tuple[Watcher, ...]]
 
 
-@dataclass(frozen=True)
-class Halo:
+class Halo(Struct, frozen=True, dict=True):
     """The exchange of one map: rows up and down first, then columns, those of rows that have come included.
 
     What comes from above (below, if not ``above_last``) is written last: the layers that read the map get there last.

@@ -8,7 +8,9 @@ outputs of the chip's part of the network, what it makes for them inputs.
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
+
+from msgspec import Struct
 
 from tilesim.errors import CapacityError
 from tilesim.machines.options import CompileOptions
@@ -33,8 +35,7 @@ MOVING = (Concatenation, Dequantise, Pad, Quantise, Rescale, Reshape, ResizeNear
 """What alone is not worth a way to the tiles and back."""
 
 
-@dataclass(frozen=True)
-class HostSplit:
+class HostSplit(Struct, frozen=True):
     """A ``whole`` network, the layers that the host computes, and the ``part`` that is left: the network itself if it
     computes none.
     """

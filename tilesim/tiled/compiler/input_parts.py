@@ -11,17 +11,17 @@ US 19/025,090 [0064] for partial sums in wide memory; that input channels are cu
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Reference
 from tilesim.tiled.isa.model.instructions import TensorOp
 
 
-@dataclass(frozen=True)
-class InputPart:
+class InputPart(Struct, frozen=True):
     """Some ``rows`` of a kernel, of some ``words`` of input channels: the ``first`` of a layer's parts, the ``last`` or
     one between.
     """

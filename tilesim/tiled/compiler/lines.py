@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from itertools import accumulate, pairwise
 from math import gcd, inf
 from typing import Any
+
+from msgspec import Struct
 
 from tilesim.machines.changed import changed
 from tilesim.tiled.compiler.feature_map import MapPart
@@ -23,8 +24,7 @@ FEWEST_LINES = 4
 """A part of fewer comes whole: there is hardly a row for which some of them do. Assumption."""
 
 
-@dataclass(frozen=True)
-class LineArrivals:
+class LineArrivals(Struct, frozen=True):
     """Lines of a map that come to a tile with one instruction, one after the other up or down the map, which raises
     ``flag`` to ``first`` with the first of ``rows`` and once more with each further one; to ``first`` with all of them
     if not ``by_line``.

@@ -7,9 +7,11 @@ Source: US 2025/0265455 [0029], [0032]; that some words are sent twice to fill a
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import product
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tilesim.tiled.compiler.axis import Axis, clip
 from tilesim.tiled.compiler.feature_map import FeatureMap
@@ -94,8 +96,7 @@ def _sized(side: Side, heights: set[int], widths: set[int], pixel_words: int) ->
             yield side, lines, pixels * pixel_words
 
 
-@dataclass(frozen=True)
-class MeshRows:
+class MeshRows(Struct, frozen=True):
     """Writes the instructions of an exchange, of edges in rectangles of narrow words, with the ``staging`` rows."""
 
     builder: ProgramBuilder

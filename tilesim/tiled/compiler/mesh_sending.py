@@ -7,7 +7,8 @@ Source: US 2025/0265455 [0032], [0038], [0047]; the tree of hops is an assumptio
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -20,8 +21,7 @@ from tilesim.tiled.isa.model.sheet import FLAGS, MESH_IN, MESH_OUT
 from tilesim.tiled.topology import Grid
 
 
-@dataclass(frozen=True)
-class Hop:
+class Hop(Struct, frozen=True):
     """From a tile to its neighbour at a side, so many hops from the first one."""
 
     tile: int
@@ -56,8 +56,7 @@ def hops_to(grid: Grid, home: int, tiles: int) -> list[Hop]:
     return sorted((reached[tile] for tile in needed), key=lambda hop: (hop.depth, list(Side).index(hop.side), hop.to))
 
 
-@dataclass(frozen=True)
-class MeshSending:
+class MeshSending(Struct, frozen=True):
     """The hops of a set to the bytes from ``address`` on, which in each tile are ``free`` after some waits."""
 
     builder: ProgramBuilder

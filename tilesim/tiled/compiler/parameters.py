@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from hashlib import sha256
 from operator import or_
 from typing import Any, Protocol
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import padded
@@ -68,8 +68,7 @@ def requantisation_values(
 Bytes = NDArray[np.uint8]
 
 
-@dataclass(frozen=True, order=True)
-class SetKey:
+class SetKey(Struct, frozen=True, order=True):
     """The parameters of a layer, or of the ``chunk``-th run of its outputs. Titles may repeat; the number tells."""
 
     layer: int

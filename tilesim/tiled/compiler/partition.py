@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, reduce
 from operator import or_
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node, Tensor
@@ -25,8 +27,7 @@ from tilesim.tiled.topology import Topology
 DEFAULT = Wishes()
 
 
-@dataclass
-class Partition:
+class Partition(Struct, dict=True):
     """The maps by name, without addresses, and what is to be done in turn.
 
     ``whole`` has each tensor as one map, with what the tiles own; ``maps`` has those of ``groups`` that are never whole

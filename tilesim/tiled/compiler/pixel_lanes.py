@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
+
+from msgspec import Struct
 
 from tilesim.machines.policies import Wishes
 from tilesim.network.graph import Node
@@ -24,8 +25,7 @@ RING_CYCLES = 2
 """What a row that another tile sends costs: the consumer's write takes the wide port, and the producer's read may."""
 
 
-@dataclass(frozen=True)
-class Work:
+class Work(Struct, frozen=True):
     """What a tile makes of a layer: ``rows`` of ``columns`` outputs with so many ``channels`` (whole words), under a
     kernel of so many rows and taps in a row, of ``words`` of inputs each.
     """
@@ -59,8 +59,7 @@ class Work:
         return sorted(pixels for pixels in evenly if 1 < pixels <= self.topology.tile.lanes // self.channels)
 
 
-@dataclass
-class PixelLanes:
+class PixelLanes(Struct, dict=True):
     """Decides layer by layer. ``spent`` are the bytes that all layers so far take beyond those of one pixel at once."""
 
     plan: TilePlan

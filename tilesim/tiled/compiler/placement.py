@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tilesim.errors import MapsError
 from tilesim.lowering.allocation import DoesNotFit, Lifetime, allocate
@@ -16,8 +18,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.units import format_bytes
 
 
-@dataclass(frozen=True)
-class MapPlacement:
+class MapPlacement(Struct, frozen=True):
     """Maps by name, and each map's lifetime in calls: call 0 is the infeed, call k the k-th, the last the outfeed."""
 
     maps: dict[str, FeatureMap]

@@ -12,6 +12,8 @@ from math import prod
 from operator import or_
 from typing import TypeAlias
 
+from msgspec import structs
+
 from tilesim.errors import CapacityError
 from tilesim.machines.policies import SPATIAL, CachePolicy, Wishes
 from tilesim.network.graph import Network
@@ -93,7 +95,7 @@ def _plans(
         ways = [min(plans, key=_cycles)[0]] if plans else _ways(networks, topology, asked)
         plans += _fitting(ways, policy, SetLimit(wide_bytes // most_parts, wide_bytes // most_parts))
     plans = plans or (fitting(whole) if cut_first else [])
-    return plans or fitting(replace(whole, most_sum_bytes=wide_bytes))
+    return plans or fitting(structs.replace(whole, most_sum_bytes=wide_bytes))
 
 
 def _crowded(networks: Sequence[Network], topology: Topology) -> bool:

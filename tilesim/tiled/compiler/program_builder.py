@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Container, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
+
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tilesim.machines.changed import changed
 from tilesim.network.graph import Tensor
@@ -22,8 +24,7 @@ from tilesim.tiled.isa.model.sheet import CONSUMERS
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True)
-class Completion:
+class Completion(Struct, frozen=True):
     """How a tile's part of a map is known to be made: ``flag`` has counted to ``count``; if ``order`` is not empty,
     each of its rows has raised it by one, in that order, or to its own of ``counts``. ``words``: where it was written
     to, if it came over the ring.
@@ -47,8 +48,7 @@ class Completion:
         return max(self.row(row) for row in rows)
 
 
-@dataclass(frozen=True)
-class Arrival:
+class Arrival(Struct, frozen=True):
     """What comes from the neighbours has come when a flag has counted to ``full``; to ``early``: but for the rows that
     are needed last, of which the last rise alone tells if ``by_last_rise``. Nothing is early if ``early`` is 0.
     """
@@ -66,8 +66,7 @@ SOURCE = -1
 """The controller's infeed among the masters of the ring."""
 
 
-@dataclass(frozen=True)
-class LastTransfer:
+class LastTransfer(Struct, frozen=True):
     """Rows on the ring from a master (a tile's number, or ``SOURCE``) to the stops in the bitmap ``to``; ``seen`` are
     the masters whose stops the tail passes.
     """
@@ -77,8 +76,7 @@ class LastTransfer:
     seen: frozenset[int]
 
 
-@dataclass
-class ProgramBuilder:
+class ProgramBuilder(Struct, dict=True):
     """The instructions of one inference, ``first`` those that are issued before the ``rest``, and what has to be
     remembered while they are written.
 

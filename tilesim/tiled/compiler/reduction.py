@@ -8,9 +8,11 @@ Source: US 2025/0265455 [0036] for two masters; that sums go over the ring is an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from itertools import zip_longest
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.compiler.compute import Piece, Pieces, placed, task_of
 from tilesim.tiled.compiler.feature_map import FeatureMap, bitmap_of
@@ -29,8 +31,7 @@ from tilesim.tiled.topology import Topology
 Waits = tuple[Watcher, ...]
 
 
-@dataclass(frozen=True)
-class Parties:
+class Parties(Struct, frozen=True, dict=True):
     """Who has parts of the map ``source``, and who reads the mean ``made``; the sums of ``block`` channels leave at
     once. A tile makes ``rows`` of sums.
     """
@@ -134,8 +135,7 @@ def lowered_reduction(builder: ProgramBuilder, sets: KeepsParameters, call: Laye
     return pieces
 
 
-@dataclass(frozen=True)
-class Reduction:
+class Reduction(Struct, frozen=True, dict=True):
     """The instructions of such a layer; ``staging`` is where the rows of sums stand: in each tile its own first, if it
     has any, then those of the others in their order.
     """

@@ -5,7 +5,8 @@ that a layer begins with the first lines that are there, while others still come
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, map_name
 from tilesim.tiled.compiler.fusion import LayerCall
@@ -25,8 +26,7 @@ one more tensorop. Assumption.
 """
 
 
-@dataclass(frozen=True)
-class RowOrder:
+class RowOrder(Struct, frozen=True):
     """Rows are made downwards (``step`` 1) or upwards (-1), the first ``late`` of them last."""
 
     step: int

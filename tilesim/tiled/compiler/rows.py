@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import replace
 from functools import lru_cache
 
 import numpy as np
+from msgspec.structs import replace
 
 from tilesim.tiled.compiler.feature_map import FeatureMap, MapPart
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal, Watcher, bits

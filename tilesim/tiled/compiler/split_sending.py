@@ -10,6 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Protocol
 
+from msgspec import Struct, structs
+
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
 from tilesim.tiled.compiler.rows import wide_rows
@@ -40,16 +42,14 @@ class Sending:
     back: bool = False
 
 
-@dataclass(frozen=True)
-class Receiving:
+class Receiving(Struct, frozen=True):
     """Rows of the set, from ``first`` on, that come to a tile, of one transfer or of several in turn."""
 
     first: int
     rows: int
 
 
-@dataclass(frozen=True)
-class SplitSending:
+class SplitSending(Struct, frozen=True):
     """The transfers of a set, on a ``channel`` of the ring, to the bytes from ``address`` on, which in each tile are
     ``free`` after some waits.
     """
@@ -116,7 +116,7 @@ class SplitSending:
             for tile in bits(sending.to):
                 before = begun[open_[tile]][tile] if tile in open_ else None
                 if before is not None and before.first + before.rows == sending.first:
-                    begun[open_[tile]][tile] = replace(before, rows=before.rows + sending.rows)
+                    begun[open_[tile]][tile] = structs.replace(before, rows=before.rows + sending.rows)
                 else:
                     open_[tile] = number
                     begun[number][tile] = Receiving(sending.first, sending.rows)

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.lowering.allocation import Lifetime, allocate
@@ -19,8 +19,7 @@ Integers = NDArray[np.int64]
 """A number for each set that streams, in the order of their use."""
 
 
-@dataclass(frozen=True)
-class Rounds:
+class Rounds(Struct, frozen=True):
     """From which round to which each set that streams is used, in the order of their use."""
 
     start: Sequence[int]

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tilesim.machines.policies import ROWS
@@ -18,8 +19,7 @@ from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorO
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True)
-class TileTask:
+class TileTask(Struct, frozen=True):
     """One node for one tile: its parts of maps in narrow memory, the node's constants, and ``keep(name, make,
     multiple)``, which sees to it that the array that ``make`` makes is in wide memory, at a ``multiple`` of so many
     bytes, and returns how far behind the first of them.
@@ -125,8 +125,7 @@ def element_type(dtype: np.dtype[Any]) -> ElementType:
     return ELEMENT_TYPES[dtype]
 
 
-@dataclass(frozen=True)
-class Level:
+class Level(Struct, frozen=True):
     """A loop and how far it moves each operand, by the operand's name."""
 
     name: str

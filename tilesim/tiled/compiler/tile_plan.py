@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, structs
 
 from tilesim.arithmetic.table import inputs as every_input
 from tilesim.errors import CapacityError
@@ -38,8 +39,7 @@ LEAVING = {"dequantise", "output"}
 """What gets a vector as whole rows, in any order."""
 
 
-@dataclass(frozen=True)
-class TileOutput(NetworkOutput):
+class TileOutput(NetworkOutput, frozen=True):
     """What the classifier and the host still do to what the tiles hold: the classifier a softmax or a choice over a
     vector, then the host one that is over a map or follows a softmax, a look-up, a dequantisation.
     """
@@ -55,8 +55,7 @@ class TileOutput(NetworkOutput):
         return prod(self.stored.shape)
 
 
-@dataclass(frozen=True)
-class TilePlan(OperatorPlan[TileOutput]):
+class TilePlan(OperatorPlan[TileOutput], frozen=True, dict=True):
     """The network sorted by place. Layers that are ``shifted`` only move zero points, which what reads them does
     instead.
     """
@@ -95,8 +94,7 @@ class TilePlan(OperatorPlan[TileOutput]):
         return [self.steps[step - 1][1] for step in self.reading.get(index, ())]
 
 
-@dataclass(frozen=True)
-class PlanFault:
+class PlanFault(Struct, frozen=True):
     """Why the chip can't do a network as it is: a sentence about the layer that makes a ``tensor``, or an input."""
 
     tensor: int
@@ -111,7 +109,7 @@ def plan_operators(network: Network, word_bytes: int, absorbs: bool = False) -> 
     if faults:
         raise CapacityError([fault.sentence for fault in faults])
     finishing = _finishing(network)
-    return replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
+    return structs.replace(plan, sinks=[_output(plan, index, finishing) for index in network.outputs])
 
 
 def sorted_operators(network: Network, word_bytes: int, absorbs: bool = False) -> tuple[TilePlan, list[PlanFault]]:
@@ -220,13 +218,15 @@ def _output(plan: TilePlan, index: int, finishing: set[int]) -> TileOutput:
     for layer, node in tail:
         op, source = node.operator, network.tensors[node.inputs[0]]
         if isinstance(op, Dequantise):
-            output = replace(output, dequantise=op)
+            output = structs.replace(output, dequantise=op)
         elif isinstance(op, CLASSIFYING) and (_over_map(network, node) or _follows_softmax(tail, op)):
-            output = replace(output, at_host=op)
+            output = structs.replace(output, at_host=op)
         elif isinstance(op, CLASSIFYING):
-            output = replace(output, classifying=op, classifier_layer=layer)
+            output = structs.replace(output, classifying=op, classifier_layer=layer)
         else:
-            output = replace(output, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)])))
+            output = structs.replace(
+                output, lookup=tuple(int(entry) for entry in op.evaluate([every_input(source.dtype)]))
+            )
     return output
 
 

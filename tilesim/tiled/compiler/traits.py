@@ -5,8 +5,9 @@ row for each stands beside its lowering.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from msgspec import Struct
 
 from tilesim.network.graph import Network, Node
 from tilesim.network.operators import Convolution, DepthwiseConvolution, TransposeConvolution
@@ -14,8 +15,7 @@ from tilesim.tiled.compiler.axis import NOTHING, clip
 from tilesim.tiled.isa.model.instructions import TensorOp
 
 
-@dataclass(frozen=True)
-class ReceptiveField:
+class ReceptiveField(Struct, frozen=True):
     """Output position p reads ``reach`` input positions from p * ``stride`` - ``before`` on; those off the map only if
     ``border``.
     """
@@ -39,8 +39,7 @@ class ReceptiveField:
         return read if self.border else range(max(0, read.start), max(0, read.start, min(size, read.stop)))
 
 
-@dataclass(frozen=True)
-class CopiedField(ReceptiveField):
+class CopiedField(ReceptiveField, frozen=True):
     """Output position p reads input position ``sources[p]``; these never decrease. There is no stride to cut by."""
 
     sources: tuple[int, ...] = ()
@@ -55,8 +54,7 @@ class CopiedField(ReceptiveField):
         return clip(self.reads(outputs), 0, size)
 
 
-@dataclass(frozen=True)
-class SpreadField(ReceptiveField):
+class SpreadField(ReceptiveField, frozen=True):
     """Input position p adds to ``reach`` output positions from p * ``pitch`` - ``before`` on. There is no stride to cut
     by.
     """
@@ -124,8 +122,7 @@ def _constants(network: Network, inputs: Iterable[int]) -> list[str]:
     ]
 
 
-@dataclass(frozen=True)
-class TileTraits:
+class TileTraits(Struct, frozen=True):
     """How tiles run an operator.
 
     ``lower`` makes its tensorops from a task and the operator; ``fields`` says what of its input they read, given the

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import partial
 from typing import TypeVar
 
 import numpy as np
+from msgspec import Struct
 
 from tilesim.errors import CapacityError
 from tilesim.lowering.allocation import DoesNotFit
@@ -30,8 +30,7 @@ SPLIT_RECEIVES = 3
 """Instructions with which a tile receives a set that has several home tiles: before its own run, behind it, and it."""
 
 
-@dataclass(frozen=True)
-class Needs:
+class Needs(Struct, frozen=True):
     """What a network wants of wide memory: parameter ``sets``, each of them in some rounds of tensorops (``uses``) and
     for so many cycles (``issue_cycles``), and rows for the tensors that cross the ring (bytes and tiles by name).
     ``roomy``: sets had better come long before they are used.
@@ -78,8 +77,7 @@ class Needs:
         return {key: known for first, known in of_firsts.items() for key in self.sets.copies(first)}
 
 
-@dataclass(frozen=True)
-class JointResidency:
+class JointResidency(Struct, frozen=True):
     """For each network: what becomes of its sets, and where those lie that stay, and runs of sets, from the first byte
     for such. ``end`` is how many bytes they take in the tile with most.
     """

@@ -5,9 +5,11 @@ parameters stream, and the parameters that stay.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
+from msgspec import Struct, field
+from msgspec.structs import replace
 
 from tilesim.tiled.caching import Decision, Run
 from tilesim.tiled.compiler.feature_map import bitmap_of
@@ -18,8 +20,7 @@ from tilesim.tiled.isa.model.program import DataSegment, Region
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True)
-class StreamBuffer:
+class StreamBuffer(Struct, frozen=True):
     """Where a set that doesn't stay lies for a while. ``replaces`` are the sets that had the bytes before,
     all of them used for the last time before the round ``ready``.
     """
@@ -29,25 +30,22 @@ class StreamBuffer:
     replaces: tuple[SetKey, ...]
 
 
-@dataclass(frozen=True)
-class DataRange:
+class DataRange(Struct, frozen=True):
     """Where bytes of a set for ``tiles`` stand in data memory."""
 
     tiles: int
     address: int
-    data: Bytes = field(repr=False)
+    data: Bytes
 
 
-@dataclass(frozen=True)
-class KeptRun:
+class KeptRun(Struct, frozen=True):
     """A run of a set, and where it begins in the wide memory of the tile that keeps it."""
 
     run: Run
     address: int
 
 
-@dataclass(frozen=True)
-class WideLayout:
+class WideLayout(Struct, frozen=True, dict=True):
     """The places of everything of one network, alike in all tiles but for sets that only their home tile keeps.
     ``sources`` has what stands in data memory; of sets that share rows it is all with the first.
 
@@ -66,7 +64,6 @@ class WideLayout:
     sources: Mapping[SetKey, tuple[DataRange, ...]]
     runs: Mapping[SetKey, tuple[KeptRun, ...]] = field(default_factory=dict)
     over_mesh: Mapping[SetKey, int] = field(default_factory=dict)
-    _holders: dict[SetKey, frozenset[int]] = field(default_factory=dict, init=False, repr=False, compare=False)
 
     @property
     def transient_bytes(self) -> int:
@@ -96,6 +93,10 @@ class WideLayout:
         """Where the parameters of a layer live; its sets may differ."""
         homes = (decision.home.value for key, decision in self.decisions.items() if key.layer == layer)
         return list(dict.fromkeys(homes))
+
+    @cached_property
+    def _holders(self) -> dict[SetKey, frozenset[int]]:
+        return {}
 
     def base(self, key: SetKey, tile: int) -> int:
         """Where the set begins from which ``tile`` computes."""
@@ -162,8 +163,7 @@ class WideLayout:
         return next(source for source in self.sources[key] if tile is None or source.tiles >> tile & 1)
 
 
-@dataclass(frozen=True)
-class _Load:
+class _Load(Struct, frozen=True):
     """``bytes`` from ``source`` in data memory to ``target`` in each of ``tiles``."""
 
     tiles: int

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.program import ELEMENTS, Program, TensorPiece
 from tilesim.tiled.rules.tile.footprint import Footprint, repeated
 
 
-@dataclass(frozen=True)
-class Standing:
+class Standing(Struct, frozen=True, dict=True):
     """Bytes that are read at once: lines of pixels."""
 
     first: int

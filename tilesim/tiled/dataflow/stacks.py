@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from copy import copy
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from tilesim.sim.core.memory import Bytes, Memory, zeros
 from tilesim.tiled.topology import Topology
@@ -13,8 +14,7 @@ from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.results import Results
 
 
-@dataclass(frozen=True)
-class Part:
+class Part(Struct, frozen=True, dict=True):
     """Some tiles, whose memories stand behind one another in the samples of ``narrow`` and ``wide``; but for the bytes
     they are ``alike``.
     """

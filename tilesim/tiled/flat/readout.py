@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import EVENTS
@@ -38,8 +38,7 @@ class Watched:
         self._layer = max(self._layer, layer)
 
 
-@dataclass(frozen=True)
-class SectionLog:
+class SectionLog(Struct, frozen=True):
     """What happened in a section, in its order: ``events`` have cycle, tile (-1: none), instruction (in the order of
     load and run), engine, one of :data:`~tilesim.tiled.flat.columns.EVENTS` and how far it is; ``deliveries`` say that
     rows were taken off the ring: node, instruction, its first row, transfer, the first row of that, and how many.
@@ -59,8 +58,7 @@ class Stays(NamedTuple):
     wakes: Numbers
 
 
-@dataclass(frozen=True)
-class Timing:
+class Timing(Struct, frozen=True):
     """What became of a program: ``outcome`` is one of :data:`~tilesim.tiled.flat.columns.OUTCOMES`, the rest is known
     if that is ``ended``. ``units`` are the cycles of each track by kind in the run section, which began at ``start``;
     ``load`` and ``run`` what happened in the two; ``transfers`` went over the ring: instruction, how far the stops are

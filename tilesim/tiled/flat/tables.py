@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from itertools import repeat
 from math import ceil
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.machines.holds import NO_HOLDS, Holds
@@ -23,8 +23,7 @@ QUEUED_ROWS = 8
 """Rows that may wait at the controller beside those in data memory and on their way."""
 
 
-@dataclass(frozen=True)
-class Tables:
+class Tables(Struct, frozen=True):
     """What the core knows of a program and its chip: ``ops`` has a row an instruction, those of the load section first,
     ``chip`` the numbers of :data:`~tilesim.tiled.flat.columns.CHIP`.
     """

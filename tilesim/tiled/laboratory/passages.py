@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.findings import Finding
 from tilesim.machines.trial import TrialPassage, TrialSpan
@@ -16,8 +17,7 @@ from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.rules.untimed.transfers import Transfer
 
 
-@dataclass(frozen=True)
-class Passage:
+class Passage(Struct, frozen=True):
     """Number ``row`` of the rows that the instruction ``sender`` sends passes a node, from ``cycle`` on."""
 
     cycle: int

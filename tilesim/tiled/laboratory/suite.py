@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import csv
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
+
+from msgspec import Struct
 
 from tilesim.errors import InputError
 from tilesim.machines.trial import Suite, SuiteCase, TrialDocument, TrialReading
@@ -37,8 +38,7 @@ AND = " and "
 HOP_CYCLES = "ring.hop_cycles"
 
 
-@dataclass(frozen=True)
-class Case:
+class Case(Struct, frozen=True):
     """A row of the table; ``row`` has it as text, by column."""
 
     row: Mapping[str, str]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate
 from typing import TypeVar
+
+from msgspec import Struct
 
 from tilesim.machines.host_steps import HostConstant, HostStep
 from tilesim.tiled.isa.model.program import GivenTensor, HostTensor, Program
@@ -13,8 +15,7 @@ from tilesim.tiled.isa.model.program import GivenTensor, HostTensor, Program
 T = TypeVar("T", bound=HostTensor)
 
 
-@dataclass(frozen=True)
-class LinkedHost:
+class LinkedHost(Struct, frozen=True):
     """The host's tensors and steps in ``programs`` that run in ``order``. Where there are steps, tensors get other
     indices in each request, and so do constants in each program, so that none stands for two.
     """

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import accumulate, takewhile
+
+from msgspec import Struct
 
 from tilesim.errors import ProgramError
 from tilesim.tiled.isa.model import instructions as isa
@@ -24,8 +26,7 @@ NO_TOKEN = 0
 """The token of a program that was not compiled together with others: nothing outlives its request."""
 
 
-@dataclass(frozen=True)
-class CacheRequest:
+class CacheRequest(Struct, frozen=True):
     """One inference of a package. Packages compiled together share a ``token``, because their parameters lie side by
     side; ``caches`` says whether the package has a load program at all.
     """
@@ -35,8 +36,7 @@ class CacheRequest:
     caches: bool = True
 
 
-@dataclass(frozen=True)
-class _LinkedSection:
+class _LinkedSection(Struct, frozen=True):
     """The ``load`` or ``run`` program of the network ``number``, for request ``request``."""
 
     number: int

@@ -9,12 +9,12 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from itertools import product
 from math import ceil
 
 import numpy as np
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Engine, Watcher
 from tilesim.tiled.isa.model.instructions import TensorOp, TileFence, Work, counted_nest
@@ -42,8 +42,7 @@ def access_additions(draft: Draft) -> Iterator[Addition]:
     yield from search.wider_resets()
 
 
-@dataclass(frozen=True)
-class _InOrder:
+class _InOrder(Struct, frozen=True, dict=True):
     draft: Draft
 
     @cached_property

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Engine, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Record, ScalarFence, TileFence, Work
@@ -17,8 +19,7 @@ Fences: TypeAlias = tuple[TileFence | ScalarFence, ...]
 """Instructions that are issued one behind the other."""
 
 
-@dataclass(frozen=True)
-class AddedWait:
+class AddedWait(Struct, frozen=True):
     """The instruction at ``place`` has a watcher more; or, if it has one of that flag and loop, that asks for more.
     ``in_turn``: for one that waits for it row by row already.
     """
@@ -39,8 +40,7 @@ class AddedWait:
         return replace(op, wait=(*op.wait[:k], more, *op.wait[k + 1 :]))
 
 
-@dataclass(frozen=True)
-class AddedTurn:
+class AddedTurn(Struct, frozen=True):
     """The infeed at ``place`` waits for so many transfers to have passed its stop."""
 
     place: int
@@ -52,8 +52,7 @@ class AddedTurn:
         return replace(op, turn=max(op.turn, self.turn))
 
 
-@dataclass(frozen=True)
-class WiderFence:
+class WiderFence(Struct, frozen=True):
     """The tile fence at ``place`` waits for more ``engines``."""
 
     place: int
@@ -65,16 +64,14 @@ class WiderFence:
         return replace(op, idle=tuple(engine for engine in Engine if engine in {*op.idle, *self.engines}))
 
 
-@dataclass(frozen=True)
-class AddedFence:
+class AddedFence(Struct, frozen=True):
     """``fences`` stand before the instruction at ``place``: one, or that of a tile and the controller's behind it."""
 
     place: int
     fences: Fences
 
 
-@dataclass(frozen=True)
-class EndedRecord:
+class EndedRecord(Struct, frozen=True):
     """The record at ``place`` has only so many ``parts``, as fences stand before the next one: others stand alone."""
 
     place: int
@@ -94,8 +91,7 @@ def _like(watcher: Watcher) -> tuple[object, ...]:
     return watcher.flag, watcher.loop, watcher.stride
 
 
-@dataclass(frozen=True, eq=False)
-class Draft:
+class Draft(Struct, frozen=True, eq=False, dict=True):
     """A program and what is added to it."""
 
     original: Program

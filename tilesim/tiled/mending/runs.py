@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
 from hashlib import sha256
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tilesim.errors import RunError
@@ -31,8 +32,7 @@ Taken: TypeAlias = tuple[tuple[int, str, tuple[tuple[str, int, int], ...]], ...]
 """Whose rows each instruction has taken off the ring at each node, row by row."""
 
 
-@dataclass(frozen=True)
-class Outcome:
+class Outcome(Struct, frozen=True):
     """``cycles`` of the run, a digest of what the memories and the host hold then, and whether it was ``orderly``: no
     two transfers met, and no bytes were touched in another order than that of the program.
     """

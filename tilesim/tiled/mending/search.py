@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.machines import frame
 from tilesim.tiled.isa.model.program import Program
@@ -34,8 +35,7 @@ BLOCKING = frozenset(("fences", "deadlock"))
 """Rules that hide what else is refuted: nothing is known of what never begins."""
 
 
-@dataclass(frozen=True)
-class Tried:
+class Tried(Struct, frozen=True):
     """A draft and what is proven of it."""
 
     draft: Draft
@@ -54,8 +54,7 @@ class Tried:
         return any(refutation.rule == "deadlock" for refutation in self.proof.refutations)
 
 
-@dataclass(frozen=True)
-class Found:
+class Found(Struct, frozen=True):
     """What it began with; the ``proven`` drafts, all of as few additions; the ``best`` of all drafts; how many
     ``proofs`` it took, and whether there would have been more to try (``cut``).
     """

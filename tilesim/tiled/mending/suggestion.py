@@ -8,9 +8,11 @@ its end in order, the mended one must leave the same bytes, or it is not suggest
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from itertools import groupby, islice
 from typing import Any
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.machines.machine import Suggestion
 from tilesim.machines.options import Say
@@ -57,8 +59,7 @@ NO_ADDITION = {
 """Why no addition mends what is refuted by a rule."""
 
 
-@dataclass(frozen=True)
-class _Mend:
+class _Mend(Struct, frozen=True):
     """A proven draft, and what comes of it in a run."""
 
     tried: Tried

@@ -9,7 +9,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import ORDINALS, Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Infeed, RingProduce, ScalarFence, TileFence
@@ -34,8 +35,7 @@ MOST_FIRSTS = 64
 """Pairs of which additions are sought at once."""
 
 
-@dataclass(frozen=True)
-class Pair:
+class Pair(Struct, frozen=True):
     """``other`` is to come to ``stop`` only behind ``first``; or, ``at_once``, to begin only when ``first`` is over."""
 
     first: Transfer
@@ -79,8 +79,7 @@ def transfer_additions(draft: Draft, proof: Proof) -> Iterator[Addition]:
         yield from search.reset_behind(fence, last)
 
 
-@dataclass(frozen=True)
-class _Apart:
+class _Apart(Struct, frozen=True):
     draft: Draft
     work: WorkQueues
     masters: Masters

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import partial
 from typing import Any
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import node_name
@@ -41,8 +42,7 @@ EXPLAINED = 16
 """Pairs of transfers of which a proof says why they can be under way at once; of more it gives the number."""
 
 
-@dataclass(frozen=True)
-class Refutation:
+class Refutation(Struct, frozen=True):
     """One thing that is wrong with a program: the rule and the sentence, and for masters which two.
 
     ``start_times`` are those with which the two were seen to break the rule, by instruction; None if they were not, in
@@ -56,8 +56,7 @@ class Refutation:
     runs: int = 0
 
 
-@dataclass(frozen=True)
-class Proof:
+class Proof(Struct, frozen=True):
     """``refutations`` is empty if everything is proven; ``masters`` is missing if the program is too faulty to tell.
     ``reading`` is the one of the rule for masters that binds.
     """

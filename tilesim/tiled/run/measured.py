@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
+
+from msgspec import Struct, field
 
 from tilesim.findings import Finding
 from tilesim.machines.statistics import Bus
@@ -16,8 +17,7 @@ if TYPE_CHECKING:
     from tilesim.tiled.units.chip import Chip
 
 
-@dataclass(frozen=True)
-class Measured:
+class Measured(Struct, frozen=True):
     """What was measured of a run: all units, in the order of their chip, and ``buses`` and ``mac_arrays`` among them;
     the ``parts`` of the run; when the controller ``began`` with each request that the host announced; when the last row
     of some outputs was at the host; what was noticed; and when the host's own steps began, by label.

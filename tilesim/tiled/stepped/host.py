@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, program_bytes
 from tilesim.tiled.isa.model.program import DataSegment
@@ -48,8 +49,7 @@ class Link:
         return int(self._owed > 0)
 
 
-@dataclass(frozen=True)
-class _Sent:
+class _Sent(Struct, frozen=True):
     """What the host sends: a row, or, without one, so many bytes of instructions, behind the time of a request."""
 
     label: str

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from math import ceil
 from typing import TypeAlias
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Broadcast, Instruction, Record, TileFence
 from tilesim.tiled.stepped.classifier import ClassifierTile
@@ -14,8 +16,7 @@ from tilesim.tiled.stepped.tile import Tile
 from tilesim.tiled.topology import InstructionBus
 
 
-@dataclass(frozen=True)
-class Delivery:
+class Delivery(Struct, frozen=True):
     """An instruction on the bus, the stops that it is still for, and ``then`` those to which the one that it is for now
     sends it.
     """

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, replace
 from typing import Protocol
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.stepped.core import BUSY, CREDIT, IDLE, Clock, UnitAccount
 from tilesim.tiled.stepped.memory import Bytes
 from tilesim.tiled.topology import Ring
 
 
-@dataclass(eq=False)
-class SentTransfer:
+class SentTransfer(Struct, eq=False):
     """Rows that end with one tail, for the monitor: ``afloat`` of them are on the ring."""
 
     sender: str
@@ -21,8 +22,7 @@ class SentTransfer:
     sent: bool = False
 
 
-@dataclass(frozen=True, eq=False)
-class Packet:
+class Packet(Struct, frozen=True, eq=False):
     """A header bitmap, one wide row, and a tail bit on the last one of a transfer."""
 
     header: int
@@ -44,8 +44,7 @@ class Receiver(Protocol):
         """A part of a packet is taken in this cycle, the ``last`` one or another."""
 
 
-@dataclass
-class Passing:
+class Passing(Struct):
     """A packet that goes through a stop part by part: out of its register or the node's own, on the link, into the
     receiver, or both.
     """

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import deque
-from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Flag
@@ -21,8 +21,7 @@ from tilesim.tiled.stepped.operands import Operands, Place
 from tilesim.tiled.stepped.ttu import Iteration, Watch
 
 
-@dataclass
-class ResultGroup:
+class ResultGroup(Struct):
     """A result group being made: what is still to be read, and what has come of it."""
 
     outer: Iteration
@@ -35,8 +34,7 @@ class ResultGroup:
     sums_in: list[NDArray[np.int32]] = field(default_factory=list)
 
 
-@dataclass
-class Result:
+class Result(Struct):
     """A finished group: the accesses that write it, each (address, bytes), or several in a row; and the places that
     they write.
     """

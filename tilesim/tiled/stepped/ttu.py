@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Watcher
 
 
-@dataclass(frozen=True)
-class Iteration:
+class Iteration(Struct, frozen=True):
     """The loops' counters in one iteration of the innermost body.
 
     ``begins`` are the loops of which an iteration begins here, ``completes`` those that are through after it.

@@ -5,13 +5,13 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache, partial
 from itertools import pairwise, starmap
 from typing import Generic, TypeVar
 
 import numpy as np
 import simpy
+from msgspec import Struct
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock, Work
@@ -35,8 +35,7 @@ NAMED = 3
 """Instructions that a hang report names for a flag; of more it gives the number."""
 
 
-@dataclass(frozen=True)
-class TileContext:
+class TileContext(Struct, frozen=True):
     """What the engines of one tile share; the arbiter is the chip's, ``ttu`` how all its TTUs are built.
 
     ``retired(label)`` hears of every instruction that has; ``raisers(flag)`` names those here that will still raise it.

@@ -9,7 +9,7 @@ Source: US 2025/0265455 [0034] (single-ported, single-banked).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from msgspec import Struct
 
 from tilesim.sim.core.memory import Memory
 from tilesim.sim.core.port import Port
@@ -21,8 +21,7 @@ from tilesim.tiled.isa.model.sheet import CLIENTS, RANKS, PortName
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True)
-class OperandPort:
+class OperandPort(Struct, frozen=True):
     """One side of a DMA: a memory as its engine uses it, an access at a time.
 
     Of a mesh engine an access moves ``words_per_access`` narrow words: 1, or a row's; and these cross a link in

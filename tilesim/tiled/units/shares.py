@@ -4,16 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tilesim.sim.core.port import NEVER
 from tilesim.sim.core.unit import Words
 
 
-@dataclass
-class LayerShare:
+class LayerShare(Struct):
     """A tile's part in a layer.
 
     It lasts from its first step at ``start`` to its last written word at ``end``. ``spent`` holds the MAC array's
@@ -33,8 +32,7 @@ class LayerShare:
             self.spent[kind] += int(total)
 
 
-@dataclass(frozen=True)
-class RunPart:
+class RunPart(Struct, frozen=True):
     """A part of a run that begins in cycle ``start``: what each tile does in it for each layer."""
 
     start: int

@@ -11,9 +11,9 @@ for the alternate limit.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
 
 import numpy as np
+from msgspec import Struct, field
 
 from tilesim.sim.core.memory import Places
 from tilesim.tiled.isa.model.fields import Nest, Reference, Traversal
@@ -35,8 +35,7 @@ FORMS: Mapping[str, Callable[[int, int], Indices]] = {"adder": stepped, "multipl
 """How a loop's part of the address comes about, by the name that a topology has for it: both give the same."""
 
 
-@dataclass(frozen=True)
-class TraversalForm:
+class TraversalForm(Struct, frozen=True):
     """How the TTUs of all tiles are built, and what they have last made of a DMA's traversals.
 
     Timing: one address a cycle; a multiplier's products pass through ``tile.multiplier_cycles`` registers, so that the

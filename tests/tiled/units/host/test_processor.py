@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from operator import mul
 
 import numpy as np
 import pytest
+from msgspec.structs import replace
 
 from tests.tiled.units.bench import Bench, chip_of
 from tests.tiled.units.test_ring_engines import ROW, TILE, consume, queue

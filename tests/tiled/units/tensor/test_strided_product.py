@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from msgspec import structs
 
 from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.arithmetic.add import add_scaling_fixed
@@ -54,7 +55,7 @@ def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:
     assert decoded.regular is not None
     count = decoded.operands.count
     before = bench.narrow().copy(), bench.wide().copy()
-    control.results.compute(replace(decoded, regular=None), 0, count)
+    control.results.compute(structs.replace(decoded, regular=None), 0, count)
     expected = bench.narrow().copy(), bench.wide().copy()
     bench.narrow()[:], bench.wide()[:] = before
     ends = sorted({*(int(cut * count) for cut in cuts), count} - {0})

@@ -11,9 +11,9 @@ Source: US 19/025,090 [0067], [0068] for one activation in all MACs; that it pay
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.network.operators.depthwise_convolution import DepthwiseConvolution
@@ -28,8 +28,7 @@ WIDE_SHARE = 8
 FAR = 1 << 30
 
 
-@dataclass(frozen=True)
-class Window:
+class Window(Struct, frozen=True):
     """A depthwise layer as tiles make it: words of channels, rows and columns of the output, and the kernel. Tiles and
     bands may have fewer ``rows``; the way to make them must be the same for all, as their weights are.
     """
@@ -46,8 +45,7 @@ class Window:
         return (self.kernel[1] - 1) * self.dilations[1] + 1 + (pixels - 1) * self.strides[1]
 
 
-@dataclass(frozen=True)
-class PixelGroups:
+class PixelGroups(Struct, frozen=True):
     """``count`` groups of ``pixels`` side by side in each row, each ``step`` pixels behind the one before."""
 
     pixels: int
@@ -64,8 +62,7 @@ class PixelGroups:
             yield PixelGroups(pixels, count, rest // (count - 1) if count > 1 else 1)
 
 
-@dataclass(frozen=True)
-class LaneCosts:
+class LaneCosts(Struct, frozen=True):
     """What a way to make a layer costs a tile of ``topology``; a row of weights ``row_cycles`` to get there."""
 
     topology: Topology

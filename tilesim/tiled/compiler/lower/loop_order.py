@@ -11,7 +11,8 @@ assumption.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+
+from msgspec import Struct
 
 from tilesim.machines.policies import BLOCKS, INPUTS, PIXELS, ROWS
 from tilesim.tiled.compiler.task import Level
@@ -28,8 +29,7 @@ def ordered(order: str, outer: Sequence[Sequence[Level]]) -> list[Level]:
     return [level for place in OUTSIDE[order] for level in outer[place]]
 
 
-@dataclass(frozen=True)
-class OuterLoops:
+class OuterLoops(Struct, frozen=True):
     """A layer on a tile: output ``rows``, each ``turns`` of ``blocks`` of lanes; ``words`` of input channels."""
 
     rows: int

@@ -11,6 +11,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import prod
 
+from msgspec import structs
+
 from tilesim.tiled.compiler.task import Level, NestWriter
 from tilesim.tiled.isa.model.fields import Alternate, Reference
 from tilesim.tiled.isa.model.instructions import TensorOp
@@ -30,11 +32,11 @@ def in_parts(
     summing: list[Level] = []
     row = row_bytes
     for level in reversed(outer):
-        summing.insert(0, replace(level, strides={**level.strides, "sums": row}))
+        summing.insert(0, structs.replace(level, strides={**level.strides, "sums": row}))
         row *= level.bound
     parts = [_part(whole, [*summing, *inner], short, words, 0)]
     if words.bound > 2:
-        middle = replace(words, bound=words.bound - 2, reduce=False)
+        middle = structs.replace(words, bound=words.bound - 2, reduce=False)
         parts.append(_part(whole, [middle, *summing, *inner], short, words, 1))
     parts.append(_part(whole, [*summing, *inner], short, words, words.bound - 1))
     sums = [part.sums_out for part in parts]

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import groupby
 from typing import Any
+
+from msgspec import Struct
 
 from tilesim.network.operators import AveragePool, MaxPool, Mean, Rescale
 from tilesim.tiled.compiler.task import Level, NestWriter, TileTask
@@ -13,8 +15,7 @@ from tilesim.tiled.compiler.traits import Fields, ReceptiveField, TileTraits, ev
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 
 
-@dataclass(frozen=True)
-class PoolSpan:
+class PoolSpan(Struct, frozen=True):
     """Output positions ``start`` … ``start + count`` - 1 whose windows all hold ``taps`` positions of the map, the
     first at ``first``.
     """

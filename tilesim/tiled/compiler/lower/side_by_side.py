@@ -11,18 +11,17 @@ pixels instead of n w. Source: assumption; US 19/025,090 [0067] for the word tha
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from math import gcd
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.compiler.feature_map import padded
 
 
-@dataclass(frozen=True)
-class SideBySide:
+class SideBySide(Struct, frozen=True):
     """``pixels`` outputs of a row in lanes; ``stride`` input columns from one to the next, ``dilation`` from one tap to
     the next.
     """

@@ -7,10 +7,11 @@ results lie a stride apart in the output: a tensorop a phase.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import replace
 from numpy.typing import NDArray
 
 from tilesim.network.operators import Convolution, Padding, TransposeConvolution
@@ -23,8 +24,7 @@ from tilesim.tiled.isa.model.instructions import TensorOp
 Array = NDArray[Any]
 
 
-@dataclass(frozen=True)
-class Phase:
+class Phase(Struct, frozen=True):
     """Output positions ``stride`` apart, of which the k-th counted from ``first`` on reads input positions up to
     ``first`` + k with ``taps`` of the kernel, those of the last input position first.
     """

@@ -9,7 +9,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.isa.model.fields import ORDINALS, node_name
 from tilesim.tiled.rules.untimed.execution import UntimedExecution
@@ -23,8 +25,7 @@ NAMED = 3
 """Instructions that a sentence names; of more it gives the number."""
 
 
-@dataclass(frozen=True)
-class Collision:
+class Collision(Struct, frozen=True):
     """A packet of ``other`` can pass ``stop`` before the last one of ``first`` has; but that has passed ``after`` by
     then, a node on its way, if there is one. With ``at_once``: ``other`` can enter the ring, at its own master, before
     the last row of ``first`` has been taken at the last destination, ``stop``.

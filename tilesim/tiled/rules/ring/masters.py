@@ -9,8 +9,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
 from itertools import combinations, pairwise
+
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.rules.ring.collisions import Collision, Pair, at_once, located, reason
 from tilesim.tiled.rules.ring.readings import Reading
@@ -23,8 +25,7 @@ Wanted = dict[tuple[Transfer, int], list[Transfer]]
 """Transfers that must not pass a stop while the tail of another one is held there."""
 
 
-@dataclass(frozen=True)
-class Masters:
+class Masters(Struct, frozen=True):
     """What is proven of the ``order`` of the transfers that can begin, and what is not.
 
     ``pairs`` counts all pairs by what keeps them apart: ``disjoint`` nodes, one master's ``queue``, a proven ``order``,

@@ -8,10 +8,10 @@ flag too early, the tile is in ``doubt``.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.tile_sets import tile_rows
@@ -21,8 +21,7 @@ from tilesim.tiled.rules.tile.instances import ENGINES, FLAGS, NONE, Fence, Inst
 _OUTSIDE = np.array([flag in EXTERNAL for flag in FLAGS])
 
 
-@dataclass(frozen=True)
-class _Waits:
+class _Waits(Struct, frozen=True):
     """Watchers of instances: whose, on which flag, for which counts, whether in a loop, and which of the instruction's
     it is.
     """

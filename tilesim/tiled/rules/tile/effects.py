@@ -5,9 +5,10 @@ waits for, and the bytes that it touches.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TypeAlias
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Engine, Flag, Watcher
 from tilesim.tiled.isa.model.instructions import Instruction, TileFence, Work, counted_nest, increments, raised_flag
@@ -26,8 +27,7 @@ Page: TypeAlias = tuple[str, int, bool]
 """A part of a memory, by number, and whether it is written."""
 
 
-@dataclass(frozen=True)
-class WatchedCounts:
+class WatchedCounts(Struct, frozen=True):
     """A watcher, and the counts that it waits for in the first round of its loop and at most."""
 
     watcher: Watcher
@@ -35,12 +35,11 @@ class WatchedCounts:
     last: int
 
 
-@dataclass(frozen=True, eq=False)
-class Touched:
+class Touched(Struct, frozen=True, eq=False, dict=True):
     """What instructions that are alike do: one of them stands for all."""
 
     op: Work
-    topology: Topology = field(repr=False)
+    topology: Topology
 
     @cached_property
     def engine(self) -> Engine:
@@ -70,13 +69,12 @@ class Touched:
         return tuple(touched)
 
 
-@dataclass(frozen=True, eq=False)
-class Effects:
+class Effects(Struct, frozen=True, eq=False, dict=True):
     """An instruction for tiles, other than a fence; ``alike`` is what it does, and others that are like it."""
 
     op: Work
-    topology: Topology = field(repr=False)
-    alike: Touched = field(repr=False)
+    topology: Topology
+    alike: Touched
 
     @classmethod
     def alone(cls, op: Work, topology: Topology) -> Effects:

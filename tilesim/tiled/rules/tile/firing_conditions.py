@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Nest
 from tilesim.tiled.isa.model.instructions import RingConsume, TensorOp, Work, counted_nest
 from tilesim.tiled.isa.model.loops import Gate, completions, gates, iterations, without
 
 
-@dataclass(frozen=True)
-class FiringConditions:
+class FiringConditions(Struct, frozen=True):
     """``rounds`` of rows, words or result groups; what gates them, in order; and after how many the flag rises."""
 
     rounds: int

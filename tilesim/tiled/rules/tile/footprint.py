@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import cached_property
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.accesses import Access, accesses, extent, size_bytes
 from tilesim.tiled.isa.model.instructions import Instruction
@@ -12,8 +13,7 @@ from tilesim.tiled.isa.model.loops import Domain, domains
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True, eq=False)
-class Footprint:
+class Footprint(Struct, frozen=True, eq=False, dict=True):
     """The bytes that one operand touches: the first, the end, and, as soon as somebody asks, which between them."""
 
     access: Access

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import product
 from operator import attrgetter
+
+from msgspec import Struct, field
 
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.doubts import doubtful
@@ -33,8 +34,7 @@ def hazards(program: Program, sections: Sequence[Section] = ()) -> list[str]:
     return [sentence for tile in search.doubtful() for sentence in search.sentences(tile)]
 
 
-@dataclass(frozen=True)
-class Unordered:
+class Unordered(Struct, frozen=True):
     """Two instructions of a tile, by label, as they come in the program, that nothing orders, and the bytes of a memory
     that both touch, as a bitmap.
     """
@@ -52,8 +52,7 @@ def unordered(program: Program) -> list[Unordered]:
     return [pair for tile in search.doubtful() for pair in search.pairs(tile)]
 
 
-@dataclass(frozen=True)
-class _Met:
+class _Met(Struct, frozen=True):
     """Two operands of a tile's instructions that meet, and what nothing orders."""
 
     a: TileStep
@@ -69,8 +68,7 @@ class _Met:
         return self.a.number, self.uses[0].place, self.b.number, self.uses[1].place
 
 
-@dataclass(frozen=True)
-class _Search:
+class _Search(Struct, frozen=True):
     """A search tile by tile, where there is doubt; what is found out of two instructions holds in all tiles that have
     both.
     """

@@ -13,11 +13,11 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from operator import itemgetter
 
 import numpy as np
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.loops import Gate
 from tilesim.tiled.rules.tile.effects import Effects
@@ -30,8 +30,7 @@ Points = list[tuple[int, int]]
 NOTHING: Points = [(0, 0)]
 
 
-@dataclass(frozen=True)
-class Headway:
+class Headway(Struct, frozen=True, dict=True):
     """From each of the rounds ``starts`` on so many rounds of the other instruction are surely ``done``, in
     ``points``.
     """

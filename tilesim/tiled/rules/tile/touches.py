@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import gcd, prod
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.accesses import size_bytes
@@ -25,8 +25,7 @@ MOST_TOUCHES = 1 << 22
 """Touches of an operand that are looked at one by one."""
 
 
-@dataclass(frozen=True)
-class _Box:
+class _Box(Struct, frozen=True):
     """Accesses of ``size`` bytes: each loop (iterations, stride, turns) moves on by so many bytes and turns; the first
     is at ``base``, in the turn ``turn``.
     """
@@ -65,15 +64,14 @@ class _Box:
         return low, turns
 
 
-@dataclass(frozen=True, eq=False)
-class Use:
+class Use(Struct, frozen=True, eq=False, dict=True):
     """What the ``place``-th operand of ``op`` touches, round by round."""
 
     op: Work
     place: int
     footprint: Footprint
-    _lasts: dict[int, Rounds] = field(default_factory=dict, repr=False)
-    _firsts: dict[int, Rounds] = field(default_factory=dict, repr=False)
+    _lasts: dict[int, Rounds] = field(default_factory=dict)
+    _firsts: dict[int, Rounds] = field(default_factory=dict)
 
     @cached_property
     def shape(self) -> Hashable:

@@ -6,15 +6,15 @@ Packets keep their order from stop to stop, and what comes before at a stop come
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
 from itertools import combinations
+
+from msgspec import Struct, field
 
 from tilesim.tiled.rules.untimed.transfers import Transfer
 from tilesim.tiled.rules.untimed.work_queues import Fence, WorkItem
 
 
-@dataclass
-class History:
+class History(Struct):
     """What an execution has found: the ``order`` in which transfers began, the rows ahead of each at each of its
     destinations (by number), and which tails came before each reset of a tile's count of them.
     """
@@ -32,8 +32,7 @@ class History:
         self.order.append(transfer)
 
 
-@dataclass(frozen=True)
-class Barrier:
+class Barrier(Struct, frozen=True):
     """The last row of ``transfer`` doesn't pass the stop ``node``, nor those behind that, and nor do the transfers
     ``behind`` it there (by number); or ``item`` doesn't begin, or ``fences`` aren't through.
     """

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct
 
 from tilesim.arithmetic.classify import bytes_made
 from tilesim.tiled.isa.model.fields import ON_B, Channel, node_name
@@ -26,8 +27,7 @@ def first_stop(channel: Channel, tiles: int) -> int:
     return channel.number * (tiles + 3)
 
 
-@dataclass(frozen=True, eq=False)
-class Transfer:
+class Transfer(Struct, frozen=True, eq=False, dict=True):
     """``rows`` rows of one master: a ring_produce on one tile, one of an infeed's transfers, or a classifier's reply.
 
     ``place`` is where the instruction stands among all of the program, ``ordinal`` which of its transfers this is.
@@ -35,7 +35,7 @@ class Transfer:
     """
 
     number: int
-    op: Instruction = field(repr=False)
+    op: Instruction
     name: str
     place: int
     ordinal: int

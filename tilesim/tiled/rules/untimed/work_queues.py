@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from functools import cached_property
+
+from msgspec import Struct, field
 
 from tilesim.machines.program import where
 from tilesim.tiled.isa.model import instructions as isa
@@ -29,8 +30,7 @@ RESULTS: Count = (CONTROLLER, Flag.AVDATA, 0)
 """Rows that it has taken for the host, where that makes something of them for the tiles."""
 
 
-@dataclass(eq=False)
-class WorkItem:
+class WorkItem(Struct, eq=False):
     """One instruction on one engine. ``takes_before`` are the rows that its queue takes off the ring before it;
     ``node`` is where it takes rows, ``transfer`` what it sends, ``partner`` the other end of a mesh link. ``starter``:
     the tile that starts the broadcast of the instruction, if one does; its fences hold it, too.
@@ -58,8 +58,7 @@ class WorkItem:
         return f"{self.name} ({self.op.mnemonic}{where})"
 
 
-@dataclass(frozen=True, eq=False)
-class Fence:
+class Fence(Struct, frozen=True, eq=False):
     """A tile fence on one tile: through when each of some queues has done so many items. ``starter`` as of items."""
 
     op: isa.TileFence
@@ -70,8 +69,7 @@ class Fence:
     starter: int | None = None
 
 
-@dataclass(frozen=True)
-class Stop:
+class Stop(Struct, frozen=True):
     """The controller issues nothing from ``place`` on until ``fences`` increments have come in all and each of some
     queues has done so many items; at the end of the load program (``fences`` None), until everything has come to its
     end.
@@ -84,8 +82,7 @@ class Stop:
     drained: tuple[tuple[int, int], ...] = ()
 
 
-@dataclass
-class WorkQueues:
+class WorkQueues(Struct, dict=True):
     """All of it: ``tile_queues`` the queues of each tile, ``fences`` of each tile in order, ``stops`` of the
     controller.
     """

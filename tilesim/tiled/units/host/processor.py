@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
 
 import simpy
+from msgspec import Struct, field
 
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.memory import Bytes
@@ -14,8 +14,7 @@ from tilesim.tiled.units.host.host import HostOutfeed
 from tilesim.tiled.units.host.sendings import MadeRows
 
 
-@dataclass(frozen=True)
-class HostTask:
+class HostTask(Struct, frozen=True):
     """A step of the host: it takes so many ``cycles`` for ``size_bytes`` that it reads and makes, once all rows of the
     outputs ``awaits`` (by number, how many) are there. ``work`` does it; then the rows of ``gives`` are there, and the
     outputs ``makes`` of the program.
@@ -30,8 +29,7 @@ class HostTask:
     makes: Sequence[int] = ()
 
 
-@dataclass(eq=False)
-class _Result:
+class _Result(Struct, eq=False):
     """Rows that are still to come of an output."""
 
     event: simpy.Event

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple, TypeAlias
 
 import simpy
+from msgspec import Struct
 
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.memory import Bytes, Memory
@@ -17,8 +17,7 @@ REQUEST, PROGRAM = "request", "instructions"
 """What a timeline calls the time before a request's first byte, and its instructions on their way."""
 
 
-@dataclass(eq=False)
-class MadeRows:
+class MadeRows(Struct, eq=False):
     """The rows of a tensor, called ``name``, that the host has yet to make: there once ``rows`` are."""
 
     name: str
@@ -36,8 +35,7 @@ class MadeRows:
         self.wait(clock).succeed()
 
 
-@dataclass(frozen=True)
-class MadeRow:
+class MadeRow(Struct, frozen=True):
     """One of the rows that the host has yet to make."""
 
     made: MadeRows
@@ -55,8 +53,7 @@ class HostRow(NamedTuple):
     link_bytes: int
 
 
-@dataclass(frozen=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """A row for an infeed, named by its label; or the instructions of a request; or, before those, the time of a
     request, in which nothing is sent.
     """

@@ -15,6 +15,7 @@ from functools import partial
 from itertools import combinations
 
 import simpy
+from msgspec import Struct
 
 from tilesim.errors import CollisionError
 from tilesim.findings import Finding, NamedTransfer, sentence
@@ -38,8 +39,7 @@ class SentTransfer:
     to: int
 
 
-@dataclass(frozen=True)
-class Afloat:
+class Afloat(Struct, frozen=True):
     """A row on the ring that nobody will take: number ``row`` of its transfer, ``header`` the bits that it has left,
     ``node`` the stop where it stands or arrives next.
     """
@@ -99,8 +99,7 @@ class Passage:
                 yield label, rows
 
 
-@dataclass(frozen=True)
-class _Meeting:
+class _Meeting(Struct, frozen=True):
     """``second`` passed ``node`` while ``first`` was not over: there, if it is a meeting, or anywhere."""
 
     kind: str

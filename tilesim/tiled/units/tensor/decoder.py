@@ -7,11 +7,11 @@ the same result, for instructions are multicast.
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterator
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 
 import numpy as np
+from msgspec import Struct
 
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.pipe.course import Costs
@@ -32,8 +32,7 @@ from tilesim.tiled.units.tensor.windows import Box, boxes
 from tilesim.tiled.units.ttu import INSTRUCTIONS, TraversalForm
 
 
-@dataclass(frozen=True)
-class Effort:
+class Effort(Struct, frozen=True):
     """What a tensorop takes: the cycles of its groups, what the MAC array does (``operations``), and the tensor control
     (``accesses``): an access for each cycle in which it has a port, and its activation unit's arithmetic.
     """
@@ -43,8 +42,7 @@ class Effort:
     accesses: Actions
 
 
-@dataclass(frozen=True)
-class Decoded:
+class Decoded(Struct, frozen=True, dict=True):
     """A tensorop, its groups' operands, effort and hazards, and how all of them are computed at once, if they can be.
 
     ``last``: see :func:`~tilesim.tiled.units.tensor.interlock.last_writers`; None if no group reads what one before it

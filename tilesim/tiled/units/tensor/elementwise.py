@@ -6,10 +6,10 @@ Whatever is not so goes address by address, with the same results: :mod:`tilesim
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import FLOAT32_EXACT, magnitude
@@ -32,8 +32,7 @@ Views: TypeAlias = tuple[tuple[StridedView, ...], StridedView]
 """Where a box of result groups finds its operands and puts its results."""
 
 
-@dataclass(frozen=True)
-class Elementwise:
+class Elementwise(Struct, frozen=True):
     """An element-wise tensorop on regular addresses. ``order``: its loops, by how far they move the output, farthest
     first: so bytes that lie side by side are computed in one run.
     """

@@ -7,12 +7,12 @@ views of a memory (:mod:`~tilesim.tiled.units.tensor.elementwise`).
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
 from functools import reduce
 from operator import iadd
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.add import add
@@ -41,8 +41,7 @@ def sums_type(op: TensorOp) -> np.dtype[Any]:
     return np.dtype(np.int64 if op.sum_registers > 1 else np.int32)
 
 
-@dataclass(frozen=True)
-class Arithmetic:
+class Arithmetic(Struct, frozen=True):
     """What an operation of a tensorop computes, and what that costs.
 
     ``sums`` makes integers of what the lanes get of ``input`` in each reduction step, and of the other operand: of a

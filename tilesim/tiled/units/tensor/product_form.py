@@ -10,12 +10,12 @@ input, beside that of the one before.
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, field
 from functools import cached_property
 from math import prod
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 
 from tilesim.tiled.isa.model.instructions import Operation, TensorOp
 from tilesim.tiled.topology import LANE_BYTES
@@ -46,8 +46,7 @@ SPARSE = 8
 """Bytes from the first to the last input of a depthwise operation for each of its products, at most."""
 
 
-@dataclass(frozen=True)
-class ProductViews:
+class ProductViews(Struct, frozen=True):
     """Where a box of result groups finds its operands and puts its results, from where each operand begins; which
     columns it has.
     """
@@ -61,8 +60,7 @@ class ProductViews:
     sums_out: StridedView | None
 
 
-@dataclass(frozen=True)
-class ProductForm:
+class ProductForm(Struct, frozen=True, dict=True):
     """Tensorops of products on regular addresses, alike but for where these begin; ``op`` is one of them.
 
     ``columns``: how many there are, those left out that an alternate limit leaves out. ``run``: as how many pixels of a

@@ -6,13 +6,13 @@ Whatever is not so goes address by address, with the same results: :mod:`tilesim
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import prod
 from string import ascii_lowercase
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import FLOAT32_EXACT, FLOAT64_EXACT, magnitude
@@ -32,8 +32,7 @@ BLOCK_ELEMENTS = 1 << 18
 """Inputs that are multiplied at once, where samples are many: as floats they stay in the processor's cache."""
 
 
-@dataclass(frozen=True)
-class StridedProduct:
+class StridedProduct(Struct, frozen=True):
     """A tensorop of products on regular addresses, of a ``form``, whose operands begin at ``bases``."""
 
     op: TensorOp

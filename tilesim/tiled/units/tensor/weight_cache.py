@@ -8,10 +8,10 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+from msgspec import Struct, field
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.matmul import FLOAT32_EXACT
@@ -29,8 +29,7 @@ MOST_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
 
 
-@dataclass(frozen=True)
-class LaneWeights:
+class LaneWeights(Struct, frozen=True):
     """A column for each lane of each block of lanes.
 
     ``weights``: float32 (products, columns), less their zero point; float64 for operands of 16 bits. ``correction``:
@@ -85,8 +84,7 @@ def products_at_once(
     return int(exact // (input_bound * max(1.0, float(magnitudes.max())))), bound
 
 
-@dataclass(eq=False)
-class CacheEntry:
+class CacheEntry(Struct, eq=False):
     """Weights of lanes, and the bytes in ``ranges`` that they were made of."""
 
     ranges: tuple[Range, ...]

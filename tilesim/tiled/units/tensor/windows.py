@@ -7,12 +7,12 @@ the stream's addresses name, in its order; so does writing one, as long as no tw
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from math import prod
 from typing import Any, TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Reference
@@ -90,8 +90,7 @@ def contiguous(bounds: Sequence[int], strides: Sequence[int], width: int) -> boo
 WORD_BYTES = (2, 4, 8)
 
 
-@dataclass(frozen=True)
-class StridedView:
+class StridedView(Struct, frozen=True, dict=True):
     """How ``view`` shows a memory: from byte ``base`` of each sample on, axes of so many elements and bytes apart."""
 
     base: int
@@ -143,8 +142,7 @@ class StridedView:
         return StridedView(self.base, self.shape[:-1], self.strides[:-1], np.dtype(f"u{width}"))
 
 
-@dataclass(frozen=True)
-class Moved:
+class Moved(Struct, frozen=True):
     """An operand's base and how far each loop moves it: those of the groups, and those of the reduction inside."""
 
     base: int
@@ -162,8 +160,7 @@ class Moved:
         return self.base + sum(start * stride for (start, _), stride in zip(box, self.groups, strict=True))
 
 
-@dataclass(frozen=True)
-class GroupGrid:
+class GroupGrid(Struct, frozen=True, dict=True):
     """The groups of a tensorop as rows times columns: which of their loops, and lanes, count the one or the other.
 
     In a box of consecutive groups the columns are consecutive, too: its outer loops stand still, its inner ones are
