@@ -117,6 +117,22 @@ def test_parameters_that_each_band_finds_at_home_are_sent_to_nobody(tmp_path: Pa
     np.testing.assert_array_equal(tilesim.simulate(program, [x]).outputs[0], net.evaluate([x])[net.outputs[0]])
 
 
+def test_the_only_tile_that_makes_a_band_keeps_no_run_of_the_parameters(tmp_path: Path) -> None:
+    """The bands have the same parameters, which several tiles keep; other bands are made in two tiles."""
+    tall = {"name": "tall", "kind": "convolution", "kernel": [5, 5], "filters": 31, "strides": [2, 1]}
+    flat = {"name": "flat", "kind": "add", "input": "input", "other": "input"}
+    many = {"name": "many", "kind": "fully_connected", "input": "tall", "units": 1001}
+    one = {"name": "one", "kind": "fully_connected", "input": "flat", "units": 1}
+    net = network({"seed": 0, "input": {"shape": [1, 6, 17, 64]}, "layers": [tall, flat, many, one]}, tmp_path)
+    sizes = {"narrow_memory.size_bytes": 8704, "wide_memory.size_bytes": 32768}
+    program = tilesim.compile(net, tilesim.load_topology("edge-4x4", {"grid.rows": 6, "grid.columns": 1, **sizes}))
+    assert program.layers[0].bands > 1
+    assert program.layers[0].parameters == "streamed and home tiles"
+    x = np.random.default_rng(0).integers(-128, 128, (1, 6, 17, 64)).astype(np.int8)
+    for computed, index in zip(tilesim.simulate(program, [x]).outputs, net.outputs, strict=True):
+        np.testing.assert_array_equal(computed, net.evaluate([x])[index])
+
+
 BLOCKS = {
     "seed": 3,
     "input": {"shape": [1, 16, 8, 4], "zero_point": 5},

@@ -98,6 +98,15 @@ def test_a_tile_that_alone_needs_a_set_keeps_none_of_it() -> None:
     assert alone.hosts == (1, 2)
 
 
+def test_nor_does_one_that_once_needs_it_alone() -> None:
+    """As of a map that is made band by band, one of which is made in one tile."""
+    several = replace(shared(10, 0b011), alone=0b001)
+    [decision] = plan([several], [9, 6, 6], [0], row_bytes=2)
+    assert decision.home is Home.STREAMED
+    [decision] = plan([several], [9, 8, 6], [0], row_bytes=2)
+    assert decision.hosts == (1, 2)
+
+
 def test_a_part_whose_tile_has_no_room_is_kept_by_another() -> None:
     [decision] = plan([parts(6, 0b0111)], [20, 6, 7, 5], [0], row_bytes=2)
     assert (decision.home, decision.holders, decision.runs) == (Home.HOME_TILES, (0, 2), (Run(0, 0, 6, of=1),))

@@ -12,6 +12,7 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
+from tilesim.tiled.isa.model.fields import bits
 from tilesim.units import format_bytes
 
 
@@ -35,7 +36,8 @@ class ParameterSet(Struct, frozen=True, dict=True):
 
     ``bytes_per_tile`` are whole wide rows, where these are the smallest that the lanes allow. ``tiles`` (a bitmap) are
     those that need the set: all of them the same bytes, or, ``per_tile``, each a part of its own, as in fully connected
-    layers. ``issue_cycles`` is how long a tile computes with it in one inference, if that is known.
+    layers. ``issue_cycles`` is how long a tile computes with it in one inference, if that is known. ``alone`` (a
+    bitmap) are tiles that once need it as the only one, as of maps that are made band by band.
     """
 
     network: int
@@ -46,6 +48,7 @@ class ParameterSet(Struct, frozen=True, dict=True):
     per_tile: bool
     tiles: int
     issue_cycles: int = 0
+    alone: int = 0
 
     @cached_property
     def users(self) -> tuple[int, ...]:
@@ -224,7 +227,7 @@ def _split(decision: Decision, room: _Room, row_bytes: int) -> Decision:
 
 def _over_tiles(what: ParameterSet, room: _Room, row_bytes: int) -> tuple[Run, ...]:
     """Runs of a set that all its tiles need; the only one that needs it has nobody to get its own run from."""
-    without = what.users if len(what.users) == 1 else ()
+    without = what.users if len(what.users) == 1 else bits(what.alone)
     return _runs(what.bytes_per_tile, room, without, row_bytes)
 
 

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import partial, reduce
+from operator import or_
 from typing import TypeVar
 
 import numpy as np
@@ -52,7 +53,7 @@ class Needs(Struct, frozen=True):
 
     def described(self, number: int) -> list[ParameterSet]:
         """The sets as the planner sees them, equal ones once; the network is the one of this number."""
-        sets = self.sets
+        sets, copies = self.sets, self.sets.copies
         return [
             ParameterSet(
                 number,
@@ -62,7 +63,8 @@ class Needs(Struct, frozen=True):
                 sets.size_bytes(key),
                 len(sets.alike(key)) > 1,
                 sets.tiles_of_copies(key),
-                sum(self.issue_cycles.get(copy, 0) for copy in sets.copies(key)),
+                sum(self.issue_cycles.get(copy, 0) for copy in copies(key)),
+                reduce(or_, [tiles for copy in copies(key) if (tiles := sets.tiles(copy)).bit_count() == 1], 0),
             )
             for key in self.firsts
         ]
