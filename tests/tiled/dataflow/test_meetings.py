@@ -66,14 +66,14 @@ def pairs(whole: Whole) -> Iterator[tuple[int, int]]:
 
 
 def test_those_who_touch_the_same_bytes_clash_and_no_others(whole: Whole) -> None:
-    meetings = Meetings(whole.ops, whole.program.topology)
+    meetings = Meetings(whole.program)
     expected = {pair: whole.meet(*pair) for pair in pairs(whole)}
     assert {pair: meetings.clash(*pair) for pair in pairs(whole)} == expected
     assert len(whole.places) < sum(expected.values()) < len(expected)
 
 
 def test_those_who_write_what_is_read_out_clash_too(whole: Whole) -> None:
-    meetings = Meetings(whole.ops, whole.program.topology, whole.read_out)
+    meetings = Meetings(whole.program, whole.read_out)
     for one in whole.places:
         expected = [
             whole.meet(one, other) or whole.disturbs(one, other) or whole.disturbs(other, one) for other in whole.places

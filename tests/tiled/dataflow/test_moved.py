@@ -49,7 +49,7 @@ class Log:
         self._program = named(program)
         self._host = HostSide(program, inputs_for(program, SAMPLES))
         self._decoder = Decoder(TraversalForm(program.topology.tile))
-        self._meetings = Meetings((*self._program.load, *self._program.run), program.topology)
+        self._meetings = Meetings(self._program)
         self._timing = timed(self._program)
         assert self._timing.run is not None
         self._events = self._timing.run.events

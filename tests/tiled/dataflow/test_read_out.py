@@ -92,5 +92,5 @@ def test_what_is_read_when_an_instruction_has_retired_is_what_it_has_made() -> N
     found = read_out(program)
     assert found
     for place, standing in found.items():
-        written = [each for each in footprints(ops[place], program.topology) if each.writes]
-        assert any(bytes_.meets(footprint) for bytes_ in standing for footprint in written)
+        written = [each.touched for each in footprints(ops[place], program.topology) if each.writes]
+        assert any(bytes_.pattern << bytes_.first & touched for bytes_ in standing for touched in written)

@@ -42,6 +42,8 @@ class Effects:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
         self._sent_bytes = np.array([self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops])
+        self._taken_bytes = self._access_bytes(MemoryName(stacks.topology.mesh.destination))
+        """By an access of a mesh-in."""
         self._verbs: dict[type, Callable[..., None]] = {
             TensorOp: self._compute,
             NarrowToWide: self._copy,
@@ -71,9 +73,10 @@ class Effects:
             return self._ring.senders(place, tiles, end)
         if not self.takes(place):
             return NO_NEEDS
-        out, sender = self._mesh.sender[place, tiles].T
-        took = end * self._access_bytes(MemoryName(self._stacks.topology.mesh.destination))
-        return np.array([tiles, out, sender, -(-took // self._sent_bytes[out])]).T
+        needs = np.empty((len(tiles), 4), np.int64)
+        needs[:, 0], needs[:, 1:3] = tiles, self._mesh.sender[place][tiles]
+        needs[:, 3] = -(-end * self._taken_bytes // self._sent_bytes[needs[:, 1]])
+        return needs
 
     def senders(self) -> Numbers:
         """Who sends what others take: an instruction, its tile, the one that sends, and the tile that does."""

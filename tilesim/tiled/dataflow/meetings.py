@@ -4,50 +4,93 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, reduce
 from math import prod
-from typing import TypeAlias
+from operator import or_
+from typing import NamedTuple
+
+from msgspec import Struct
 
 from tilesim.tiled.dataflow.read_out import NOTHING, ReadOut
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
-    Instruction,
     TensorOp,
     Work,
     counted_nest,
     increments,
     raised_flag,
 )
+from tilesim.tiled.isa.model.likeness import Forms, base_of
 from tilesim.tiled.isa.model.loops import iterations
+from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import Footprint, footprints
 from tilesim.tiled.topology import Topology
 
-Touched: TypeAlias = tuple[bool, int, int]
-"""Whether it is written, and the bytes that it lies between; wide memory begins at :data:`WIDE`."""
-WIDE = 1 << 40
+PAGE_BYTES = 512
+
+
+class Span(NamedTuple):
+    """Bytes that an operand touches, from where it begins: between which they lie, and whether they are written."""
+
+    first: int
+    end: int
+    writes: bool
+
+
+class Form(Struct, frozen=True, dict=True):
+    """What instructions have in common that are alike but for where their operands begin; ``op`` is one of them."""
+
+    op: Work
+    topology: Topology
+
+    @cached_property
+    def rounds(self) -> int:
+        """How many iterations their flag may count."""
+        return _rounds(self.op)
+
+    @cached_property
+    def rises_early(self) -> bool:
+        """Whether their flag rises before they retire."""
+        return increments(self.op) > 1
+
+    @cached_property
+    def footprints(self) -> Sequence[Footprint]:
+        return [*footprints(self.op, self.topology)]
+
+    @cached_property
+    def spans(self) -> Sequence[tuple[str, Span]]:
+        """What they touch, operand by operand."""
+        return [(each.operand, self._span(each)) for each in self.footprints]
+
+    def _span(self, each: Footprint) -> Span:
+        behind = self.topology.narrow_memory.size_bytes if each.memory == MemoryName.WIDE else 0
+        begin = behind - base_of(self.op, each.operand)
+        return Span(begin + each.first, begin + each.end, each.writes)
 
 
 class Traits:
     """What is asked of an instruction for an engine of a tile again and again."""
 
-    def __init__(self, op: Work, topology: Topology) -> None:
-        self.op = op
-        self._topology = topology
-        self.rounds = _rounds(op)
-        """How many iterations its flag may count."""
-        self.rises_early = increments(op) > 1
-        """Whether its flag rises before it retires."""
+    def __init__(self, op: Work, form: Form) -> None:
+        self.op, self.form = op, form
+        self.rounds, self.rises_early = form.rounds, form.rises_early
 
     @cached_property
-    def touched(self) -> Sequence[Touched]:
+    def touched(self) -> Sequence[Span]:
         """What it touches, operand by operand."""
-        begins = ((each, WIDE if each.memory == MemoryName.WIDE else 0) for each in self.footprints)
-        return [(each.writes, begin + each.first, begin + each.end) for each, begin in begins]
+        bases = ((base_of(self.op, name), span) for name, span in self.form.spans)
+        return [Span(base + span.first, base + span.end, span.writes) for base, span in bases]
 
     @cached_property
-    def footprints(self) -> Sequence[Footprint]:
-        """The same in detail."""
-        return [*footprints(self.op, self._topology)]
+    def pages(self) -> tuple[int, int]:
+        """Where it touches something, and where it writes, page by page: bitmaps."""
+        pages = [(1 << -(-end // PAGE_BYTES)) - (1 << first // PAGE_BYTES) for first, end, _ in self.touched]
+        written = [pages[k] for k, span in enumerate(self.touched) if span.writes]
+        return reduce(or_, pages, 0), reduce(or_, written, 0)
+
+    def pattern(self, operand: int) -> int:
+        """The bytes from its first on, as a bitmap."""
+        return self.form.footprints[operand].pattern
 
     @cached_property
     def raises(self) -> Flag:
@@ -62,21 +105,38 @@ class Traits:
         """Whether flags hold its loops."""
         return any(watcher.loop is not None for watcher in self.op.wait)
 
+    def meets(self, other: Traits) -> bool:
+        """Whether both touch some byte that at least one of them writes."""
+        if not (self.pages[0] & other.pages[1] | self.pages[1] & other.pages[0]):
+            return False
+        for k, (first, end, writes) in enumerate(self.touched):
+            for j, (other_first, other_end, other_writes) in enumerate(other.touched):
+                near = first < other_end and other_first < end and (writes or other_writes)
+                if near and common(self.pattern(k), other.pattern(j), other_first - first):
+                    return True
+        return False
+
 
 class Meetings:
     """The instructions of a program, by their places in load and run, and what is read out when some have retired."""
 
-    def __init__(self, ops: Sequence[Instruction], topology: Topology, read_out: ReadOut = NOTHING) -> None:
-        self._ops = ops
-        self._topology = topology
+    def __init__(self, program: Program, read_out: ReadOut = NOTHING) -> None:
+        self._ops = (*program.load, *program.run)
+        self._topology = program.topology
         self.read_out = read_out
+        self._number = program.once(Forms).number
+        self._forms: dict[int, Form] = {}
         self._traits: dict[int, Traits] = {}
         self._clashes: dict[int, dict[int, bool]] = defaultdict(dict)
 
     def traits(self, place: int) -> Traits:
         traits = self._traits.get(place)
         if traits is None:
-            traits = self._traits[place] = Traits(self._ops[place], self._topology)  # type: ignore[arg-type]
+            op: Work = self._ops[place]  # type: ignore[assignment]
+            number = self._number(op)
+            if number not in self._forms:
+                self._forms[number] = Form(op, self._topology)
+            traits = self._traits[place] = Traits(op, self._forms[number])
         return traits
 
     def clash(self, one: int, other: int) -> bool:
@@ -85,7 +145,7 @@ class Meetings:
         """
         known = self._clashes[one].get(other)
         if known is None:
-            known = one == other or self._meet(self.traits(one), self.traits(other))
+            known = one == other or self.traits(one).meets(self.traits(other))
             if self.read_out:
                 known = known or self.disturbs(one, other) or self.disturbs(other, one)
             self._clashes[one][other] = self._clashes[other][one] = known
@@ -93,20 +153,18 @@ class Meetings:
 
     def disturbs(self, one: int, other: int) -> bool:
         """Whether one of them writes what is read out when the other has retired."""
+        traits = self.traits(one)
         return any(
-            standing.meets(self.traits(one).footprints[k])
+            common(traits.pattern(k), standing.pattern, standing.first - first)
             for standing in self.read_out.get(other, ())
-            for k, (writes, first, end) in enumerate(self.traits(one).touched)
+            for k, (first, end, writes) in enumerate(traits.touched)
             if writes and first < standing.end and standing.first < end
         )
 
-    def _meet(self, one: Traits, other: Traits) -> bool:
-        for k, (writes, first, end) in enumerate(one.touched):
-            for j, (other_writes, other_first, other_end) in enumerate(other.touched):
-                near = first < other_end and other_first < end and (writes or other_writes)
-                if near and one.footprints[k].clashes(other.footprints[j]):
-                    return True
-        return False
+
+def common(pattern: int, other: int, distance: int) -> bool:
+    """Whether two bitmaps have a bit in common, of which the other begins so far behind."""
+    return ((other << distance if distance > 0 else other >> -distance) & pattern) != 0
 
 
 def _rounds(op: Work) -> int:

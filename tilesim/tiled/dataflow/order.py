@@ -9,19 +9,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
+from itertools import compress, pairwise
 from typing import TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.dataflow.cuts import Needs
+from tilesim.tiled.dataflow.cuts import NO_NEEDS, Needs
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.flat.tables import Numbers
 
 Tiles: TypeAlias = NDArray[np.bool_]
 NOT_YET = np.iinfo(np.int32).max
-FEW = 4
-"""One of so many tiles, below which it pays to look at them alone."""
+AT_ONCE = 1 << 20
+"""Pairs of effects, times tiles, that are compared at once."""
 MOST_WAITING = 48
 """So many whole effects may wait for others before the first one no longer does."""
 
@@ -73,9 +74,18 @@ class _Section:
         begins = np.argsort(when.min(axis=1))
         self._when = when[begins]
         """By effect and tile, as places among the pieces; :data:`NOT_YET` where there is nothing to be carried out."""
-        self._left = np.count_nonzero(self._when < NOT_YET, axis=1).tolist()
+        effects, self._tiles = np.nonzero(self._when < NOT_YET)
+        """Of all effects, one after the other, all tiles on which they are to be carried out."""
+        self._from = np.searchsorted(effects, np.arange(len(ends) + 1)).tolist()
+        """Where those of each begin."""
+        self._left = [end - begin for begin, end in pairwise(self._from)]
         """On how many tiles each is to be carried out yet."""
         self._place, self._end = ends[begins].T.tolist()
+        self._own = np.where(self._when < NOT_YET, self._when, -1)
+        """The same, but for -1."""
+        self._first, self._last = self._when.min(axis=1), self._own.max(axis=1)
+        """When each is through on the first of its tiles, and on the last."""
+        self._sooner = self._overtaking()
         self._needs: dict[int, Numbers] = {}
         self._of_place: dict[int, list[int]] = defaultdict(list)
         for effect in np.lexsort((ends[begins, 1], ends[begins, 0])).tolist():
@@ -91,13 +101,12 @@ class _Section:
 
     def carry_out(self) -> None:
         """Carry out all of them: each when it is through on all its tiles, or when nobody is in its way any longer."""
-        first, last = self._when.min(axis=1), self._when.max(axis=1, where=self._when < NOT_YET, initial=-1)
-        begun = np.searchsorted(first, last, "right").tolist()
-        for effect in np.argsort(last).tolist():
+        begun = np.searchsorted(self._first, self._last, "right").tolist()
+        for effect in np.argsort(self._last).tolist():
             self._begun = range(self._oldest(), max(begun[effect], self._begun.stop))
             self._hold(effect)
             if len(self._held) > MOST_WAITING:
-                self._begin_somewhere(last[effect])
+                self._begin_somewhere(self._last[effect])
         while (oldest := self._oldest()) < self._begun.stop:
             if not self._begin_somewhere(NOT_YET - 1):
                 raise Refused(
@@ -112,7 +121,7 @@ class _Section:
         """Carry an effect out, unless somebody is in its way: then as soon as nobody is."""
         held = {*self._in_the_way(effect)}
         if not held:
-            self._finish(effect, self._when[effect] < NOT_YET)
+            self._finish(effect, self._left_on(effect))
             return
         self._held[effect] = held
         for other in held:
@@ -126,13 +135,14 @@ class _Section:
             effect = self._begun[number]
             free = (self._when[effect] <= now) & ~self._held_on(effect)
             if free.any():
-                self._finish(effect, free)
+                self._finish(effect, free.nonzero()[0])
                 return True
         return False
 
     def _in_the_way(self, effect: int) -> Iterator[int]:
         """Those that must be carried out before it on some tile."""
-        yield from self._before(effect)
+        sooner = [other for other in self._sooner[effect] if not self._over[other] and other not in self._held]
+        yield from self._before(effect, [*sooner, *self._held])
         for _, place, tile, end in self._lacks(effect).tolist():
             unsent = [other for other in self._of_place[place] if self._when[other, tile] < NOT_YET]
             short = sum(self._end[other] < end for other in unsent)
@@ -140,57 +150,77 @@ class _Section:
 
     def _held_on(self, effect: int) -> Tiles:
         """The tiles where somebody is in the way."""
-        before = self._before(effect)
+        before = self._before(effect, [other for other in self._begun if not self._over[other]])
         held: Tiles = (self._when[before] < self._when[effect]).any(axis=0)
         held[self._lacks(effect)[:, 0]] = True
         return held
 
-    def _before(self, effect: int) -> list[int]:
-        """Those in its way that have begun, and are through before it on some tile."""
-        if len(self._begun) == 1:
+    def _before(self, effect: int, others: Sequence[int]) -> list[int]:
+        """Those of some others that are in its way, and through before it on some tile."""
+        if not others:
             return []
-        place, first, own = self._place[effect], self._begun.start, self._when[effect]
-        tiles, begun = (own < NOT_YET).nonzero()[0], self._when[first : self._begun.stop]
-        few = len(tiles) < len(own) // FEW
-        sooner = begun[:, tiles] < own[tiles] if few else begun < np.where(own < NOT_YET, own, -1)
-        before = np.nonzero(sooner.any(axis=1))[0] + first
-        return [other for other in before.tolist() if self._clash(self._place[other], place)]
+        place, sooner = self._place[effect], (self._when[others] < self._own[effect]).any(axis=1)
+        return [other for other in compress(others, sooner.tolist()) if self._clash(self._place[other], place)]
+
+    def _overtaking(self) -> list[list[int]]:
+        """For each effect those that are through before it on some tile, and after it on their last one."""
+        first, last = self._first, self._last
+        low = np.searchsorted(np.maximum.accumulate(last), last, "right")
+        counts = np.searchsorted(first, last, "right") - low
+        later = np.repeat(np.arange(len(last)), counts)
+        other = np.arange(len(later)) + np.repeat(low + counts - counts.cumsum(), counts)
+        later, other = (many[last[other] > last[later]] for many in (later, other))
+        sooner = np.zeros(len(later), bool)
+        step = max(1, AT_ONCE // self._when.shape[1])
+        for start in range(0, len(later), step):
+            some = slice(start, start + step)
+            sooner[some] = (self._when[other[some]] < self._own[later[some]]).any(axis=1)
+        ends = np.cumsum(np.bincount(later[sooner], minlength=len(last))).tolist()
+        others = other[sooner].tolist()
+        return [others[start:end] for start, end in pairwise([0, *ends])]
 
     def _lacks(self, effect: int) -> Numbers:
         """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
         needs = self._needs.get(effect)
         if needs is None:
-            tiles = (self._when[effect] < NOT_YET).nonzero()[0]
-            needs = self._needs[effect] = self._order.needs(self._place[effect], tiles, self._end[effect])
+            needs = self._order.needs(self._place[effect], self._left_on(effect), self._end[effect])
+            self._needs[effect] = needs
         if not len(needs):
             return needs
-        there = self._when[effect] < NOT_YET
         own, place, tile, end = needs.T
-        lacking: Numbers = needs[there[own] & (self._order.done[place, tile] < end)]
-        return lacking
+        lacking = self._order.done[place, tile] < end
+        return needs[lacking & (self._when[effect, own] < NOT_YET)] if lacking.any() else NO_NEEDS
 
-    def _finish(self, effect: int, free: Tiles) -> None:
+    def _left_on(self, effect: int) -> Numbers:
+        """The tiles where it is to be carried out yet."""
+        begin, end = self._from[effect : effect + 2]
+        if self._left[effect] == end - begin:
+            return self._tiles[begin:end]
+        return np.flatnonzero(self._when[effect] < NOT_YET)
+
+    def _finish(self, effect: int, tiles: Numbers) -> None:
         """Carry an effect out on some tiles, and then those for whom it was in the way."""
-        left = self._carry(effect, free)
+        left = self._carry(effect, tiles)
         while left:
             released = left.pop()
             if released in self._held:
-                left += self._carry(released, self._when[released] < NOT_YET)
+                left += self._carry(released, self._left_on(released))
 
-    def _carry(self, effect: int, free: Tiles) -> list[int]:
+    def _carry(self, effect: int, tiles: Numbers) -> list[int]:
         """Carry an effect out on some tiles; those for whom nobody is in the way any longer."""
-        place, end, tiles = self._place[effect], self._end[effect], free.nonzero()[0]
+        place, end = self._place[effect], self._end[effect]
         if len(self._of_place[place]) == 1:
             self._order.carry(place, tiles.tolist(), 0, end)
-            self._order.done[place, tiles] = end
+            self._order.done[place][tiles] = end
         else:
             self._carry_on(place, tiles, end)
-        self._when[effect, tiles] = NOT_YET
         self._left[effect] -= len(tiles)
         if self._left[effect]:
+            self._when[effect, tiles], self._own[effect, tiles] = NOT_YET, -1
             waiting = [other for other in self._behind[effect] if other in self._held]
             self._held.update((other, {*self._in_the_way(other)}) for other in waiting)
         else:
+            self._when[effect], self._own[effect] = NOT_YET, -1
             self._over[effect] = True
             self._held.pop(effect, None)
             waiting = [other for other in self._behind.pop(effect, ()) if other in self._held]

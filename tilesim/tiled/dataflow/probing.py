@@ -32,7 +32,7 @@ class Probing:
 
     def __init__(self, program: Program, probe: Probe | None) -> None:
         self._ops, self._probe = (*program.load, *program.run), probe
-        self.meetings = Meetings(self._ops, program.topology, NOTHING if probe is None else read_out(program))
+        self.meetings = Meetings(program, NOTHING if probe is None else read_out(program))
 
     def attach(self, stacks: Stacks) -> None:
         if self._probe is not None:

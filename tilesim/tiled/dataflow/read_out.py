@@ -10,7 +10,7 @@ from typing import TypeAlias
 from msgspec import Struct
 
 from tilesim.tiled.isa.model.program import ELEMENTS, Program, TensorPiece
-from tilesim.tiled.rules.tile.footprint import Footprint, repeated
+from tilesim.tiled.rules.tile.footprint import repeated
 
 
 class Standing(Struct, frozen=True, dict=True):
@@ -40,12 +40,6 @@ class Standing(Struct, frozen=True, dict=True):
         line, _ = repeated((1 << size_bytes) - 1, self.pixel_bytes, width)
         lines, _ = repeated(line, self.row_bytes, height)
         return lines
-
-    def meets(self, footprint: Footprint) -> bool:
-        """Whether some of them lie in a footprint in narrow memory."""
-        distance = footprint.first - self.first
-        moved = footprint.pattern << distance if distance > 0 else footprint.pattern >> -distance
-        return moved & self.pattern != 0
 
 
 ReadOut: TypeAlias = Mapping[int, frozenset[Standing]]

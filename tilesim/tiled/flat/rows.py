@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from math import ceil
 from typing import Any
@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.classify import elements_made
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.pipe.course import Costs
-from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, EVERYWHERE, OPS, SOURCES
+from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest
@@ -35,10 +35,12 @@ from tilesim.tiled.isa.model.instructions import (
     TensorOp,
     TileFence,
     WideToNarrow,
+    Work,
     counted_nest,
     header_of,
     raised_flag,
 )
+from tilesim.tiled.isa.model.likeness import Forms
 from tilesim.tiled.isa.model.loops import completions, gates, iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.host.sendings import takes_from_host
@@ -47,6 +49,8 @@ from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 Row = dict[str, int]
+OWN = ("words", "header", "last_stop", "layer", "holds", "hold_count")
+"""What instructions that do the same have of their own."""
 ENGINES = {engine: k for k, engine in enumerate(Engine)}
 FLAGS = {flag: k for k, flag in enumerate(Flag)}
 KINDS = {op: k for k, op in enumerate(OPS)}
@@ -59,6 +63,7 @@ class RowMaker:
         topology = program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
+        self._bus_bytes = topology.instruction_bus.width_bytes
         self._layers = len(program.layers) + 1
         self._begins = {request.begins for request in program.requests if request.begins}
         self._outgoing = Outgoing(program)
@@ -71,6 +76,9 @@ class RowMaker:
         self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
+        self._number = program.once(Forms).number
+        self._rows: list[Row] = []
+        self._by_work: dict[Hashable, int] = {}
         self._work: dict[int, tuple[Costs, Row]] = {}
         self._access_words: dict[tuple[type, str], int] = {}
         self._periods: dict[tuple[int, ...], int] = {}
@@ -99,25 +107,45 @@ class RowMaker:
         parts = [bitmap >> 64 * k & (1 << 64) - 1 for bitmap in self._bitmaps for k in range(self.bitmap_words)]
         return np.array(parts or [0], np.uint64)
 
-    def row(self, op: Any, first: bool, request: int = 0) -> Row:
-        """``op`` as numbers; ``first``: it begins a section; ``request``: the number of the one that it is for."""
+    def rows(self) -> NDArray[np.int64]:
+        """What instructions do, a row each."""
+        none = (0,) * len(COLUMNS)
+        rows = [[*map(row.get, COLUMNS, none)] for row in self._rows]
+        return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+
+    def shared(self, op: Any) -> int:
+        """The number of its row, which it shares with others for a tile's engines that do the same."""
+        if not isinstance(op, Work):
+            return self._put(op)
+        costs = self._decoder.tensorop(op, self._memories).effort.costs if isinstance(op, TensorOp) else None
+        work = self._number(op), op.wait, getattr(op, "to", 0), id(costs)
+        if work not in self._by_work:
+            self._by_work[work] = self._put(op)
+        return self._by_work[work]
+
+    def _put(self, op: Any) -> int:
+        self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](op)})
+        return len(self._rows) - 1
+
+    def own(self, op: Any, first: bool, request: int = 0) -> tuple[int, ...]:
+        """What is its own: the numbers of :data:`OWN`; ``first``: it begins a section; ``request``: the number of the
+        one that it is for.
+        """
         self._announced = 0 if first else self._announced
         words = op.words - (self._announced > 0)
         self._announced = op.parts if isinstance(op, Record) else max(self._announced - 1, 0)
         header = header_of(op, self._topology.tiles)
-        return {
-            "kind": KINDS["work"],
-            "words": -(-words * WORD_BYTES // self._topology.instruction_bus.width_bytes),
-            "header": self._bitmap(header),
-            "last_stop": header.bit_length() - 1,
-            "layer": request * self._layers + op.layer + 1,
-            **self._makers[type(op)](op),
-            **(self._held(op) if self._holds else {}),
-        }
+        return (
+            -(-words * WORD_BYTES // self._bus_bytes),
+            self._bitmap(header),
+            header.bit_length() - 1,
+            request * self._layers + op.layer + 1,
+            *(self._held(op) if self._holds else (0, 0)),
+        )
 
-    def _held(self, op: Instruction) -> Row:
+    def _held(self, op: Instruction) -> tuple[int, int]:
         holds = sorted(self._holds.get(op.label, ()))  # those of a tile come after what is for all
-        return {"holds": self._list(chain(*holds)), "hold_count": len(holds)} if holds else {}
+        return (self._list(chain(*holds)), len(holds)) if holds else (0, 0)
 
     def _list(self, numbers: Iterable[int]) -> int:
         content = tuple(numbers)

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
 from tilesim.tiled.flat.host import owed, sent, step_rows
-from tilesim.tiled.flat.rows import RowMaker
+from tilesim.tiled.flat.rows import OWN, RowMaker
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -43,12 +43,11 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops; ``holds``:
     before which cycles of a section instructions do not begin.
     """
-    maker = RowMaker(program, decoder, holds)
-    requests = iter(requests_of(program))
-    places = [(op, not k) for section in _sections(program) for k, op in enumerate(section)]
-    rows = [maker.row(op, first, next(requests)) for op, first in places]
-    none = (0,) * len(COLUMNS)
-    ops = np.array([[*map(row.get, COLUMNS, none)] for row in rows], np.int64).reshape(-1, len(COLUMNS))
+    maker, requests = RowMaker(program, decoder, holds), iter(requests_of(program))
+    shared = [maker.shared(op) for section in _sections(program) for op in section]
+    own = [maker.own(op, not k, next(requests)) for section in _sections(program) for k, op in enumerate(section)]
+    ops = maker.rows()[shared]
+    ops[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
     load, run = (_sent(program, section) for section in (program.load, program.run))
     of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)

@@ -7,7 +7,7 @@ program. Each unit has it for one of the instructions of every layer.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
 from typing import Any
 
@@ -25,7 +25,7 @@ from tilesim.tiled.flat.host import Outgoing, last_rows, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import reply_bytes
 from tilesim.tiled.flat.tables import Numbers, requests_of
-from tilesim.tiled.isa.model.accesses import operands, sizes_bytes
+from tilesim.tiled.isa.model.accesses import operands, words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
     Classify,
@@ -40,6 +40,7 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
     header_of,
 )
+from tilesim.tiled.isa.model.likeness import Forms
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
@@ -134,6 +135,7 @@ class _Counter:
         self._program, self._units, self._decoder = program, units, decoder
         self._topology = program.topology
         self._row_bytes = program.topology.wide_memory.row_bytes
+        self._word_bytes = program.topology.narrow_memory.word_bytes
         self._memories = TileMemories("counted", program.topology, 1)
         self._outgoing = Outgoing(program)
         self._labels: dict[int, str] = {}
@@ -155,6 +157,8 @@ class _Counter:
             Outfeed: self._count_outfeed,
             Classify: self._count_classify,
             TensorOp: self._count_tensorop,
+        }
+        self._movers: Mapping[type, Callable[[Any, int], None]] = {
             RingProduce: self._count_ring_produce,
             MeshOut: self._count_mesh_out,
             **dict.fromkeys((RingConsume, NarrowToWide, WideToNarrow, MeshIn), self._count_accesses),
@@ -169,11 +173,22 @@ class _Counter:
                 self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
             if type(op) in self._verbs:
                 self._verbs[type(op)](op)
+        for op, times in self._moving():
+            self._movers[type(op)](op, times)
         self._carry()
         self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
         self._send()
         self._book()
+
+    def _moving(self) -> Iterator[tuple[Any, int]]:
+        """What moves bytes of tiles, one for all that move as many for the same ones and layer, and how many."""
+        number, found = self._program.once(Forms).number, dict[Hashable, list[Any]]()
+        ops: Iterable[Any] = self._program.run
+        for op in ops:
+            if type(op) in self._movers:
+                found.setdefault((number(op), op.tiles, op.layer, getattr(op, "to", 0)), []).append(op)
+        return ((alike[0], len(alike)) for alike in found.values())
 
     def _carry(self) -> None:
         """Over the instruction bus, from stop to stop."""
@@ -227,25 +242,25 @@ class _Counter:
         self._act(op.engine, op, decoded.effort.accesses)
         self._act("mac_array", op, decoded.effort.operations)
 
-    def _count_accesses(self, op: Any) -> None:
+    def _count_accesses(self, op: Any, times: int) -> None:
         kind = type(op), getattr(op, "memory", "")
         if kind not in self._sides:
             self._sides[kind] = [(side.field, Action(side.access)) for side in operands(op, self._topology)]
         acts = self._acts[op.engine][op.tiles, op.layer]
         for field, access in self._sides[kind]:
-            acts[access] += iterations(getattr(op, field).nest)
+            acts[access] += times * iterations(getattr(op, field).nest)
 
-    def _count_ring_produce(self, op: RingProduce) -> None:
-        self._count_accesses(op)
-        size_bytes = iterations(op.read.nest) * self._row_bytes
+    def _count_ring_produce(self, op: RingProduce, times: int) -> None:
+        self._count_accesses(op, times)
+        size_bytes = times * iterations(op.read.nest) * self._row_bytes
         for tile in bits(op.tiles):
             self._produced[tile, op.layer] += size_bytes
             self._pass(tile + 1, op.to, op.layer, size_bytes)
 
-    def _count_mesh_out(self, op: MeshOut) -> None:
-        self._count_accesses(op)
-        [side] = operands(op, self._topology)
-        self._sent[op.side, op.tiles, op.layer] += iterations(op.read.nest) * sizes_bytes(self._topology)[side.unit]
+    def _count_mesh_out(self, op: MeshOut, times: int) -> None:
+        self._count_accesses(op, times)
+        size_bytes = iterations(op.read.nest) * words_per_access(op, self._topology) * self._word_bytes
+        self._sent[op.side, op.tiles, op.layer] += times * size_bytes
 
     def _count_outfeed(self, op: Outfeed) -> None:
         self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))

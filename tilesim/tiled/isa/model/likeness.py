@@ -17,22 +17,6 @@ APART = frozenset({"tiles", "to", "layer", "label", "wait"})
 """Who does it and who gets it, for what and when: all that instructions may differ in that are alike."""
 
 
-class Kinds:
-    """The instructions of a program by number: those that are alike have the same one."""
-
-    def __init__(self, _: Program) -> None:
-        self._by_place: dict[int, int] = {}  # by id: the program keeps its instructions
-        self._by_likeness: dict[Hashable, int] = {}
-
-    def number(self, op: Instruction) -> int:
-        """That of an instruction of the program."""
-        number = self._by_place.get(id(op))
-        if number is None:
-            number = self._by_likeness.setdefault(likeness(op), len(self._by_likeness))
-            self._by_place[id(op)] = number
-        return number
-
-
 def likeness(op: Instruction) -> Hashable:
     """Equal for instructions that are alike."""
     return type(op), _RESTS[type(op)](op)
@@ -51,6 +35,12 @@ def bases(op: Instruction) -> Iterator[int]:
             yield reference.base
 
 
+def base_of(op: Instruction, operand: str) -> int:
+    """Where an operand begins."""
+    value: Reference | Traversal = getattr(op, operand)
+    return value.base if isinstance(value, Reference) else value.reference.base
+
+
 def _without_base(value: Hashable) -> Hashable:
     if isinstance(value, Reference):
         return value.strides
@@ -60,6 +50,31 @@ def _without_base(value: Hashable) -> Hashable:
 def _rest(kind: type[Any]) -> Callable[[Instruction], tuple[Hashable, ...]]:
     names = [field.name for field in fields(kind) if field.name not in APART]
     return attrgetter("mnemonic", *names)
+
+
+class Kinds:
+    """The instructions of a program by number: those that are alike have the same one."""
+
+    def __init__(self, _: Program) -> None:
+        self._by_place: dict[int, int] = {}  # by id: the program keeps its instructions
+        self._by_key: dict[Hashable, int] = {}
+
+    def number(self, op: Instruction) -> int:
+        """That of an instruction of the program."""
+        number = self._by_place.get(id(op))
+        if number is None:
+            number = self._by_place[id(op)] = self._by_key.setdefault(self._key(op), len(self._by_key))
+        return number
+
+    def _key(self, op: Instruction) -> Hashable:
+        return likeness(op)
+
+
+class Forms(Kinds):
+    """Likewise of those that are alike but for where their operands begin."""
+
+    def _key(self, op: Instruction) -> Hashable:
+        return shape(op)
 
 
 _RESTS: Mapping[type, Callable[[Instruction], tuple[Hashable, ...]]] = {kind: _rest(kind) for kind in INSTRUCTIONS}
