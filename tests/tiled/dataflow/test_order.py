@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import combinations
 from typing import Any, cast
 
 import numpy as np
 import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
 
 from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, Piece, in_order, pieces
 from tilesim.tiled.dataflow.meetings import Meetings
@@ -129,11 +132,15 @@ def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
     assert [*Engine][OUT] == Engine.MESH_OUT_NORTH
 
 
-def carried(found: Sequence[Piece], made: Made, needs: Any = no_needs) -> list[tuple[int, list[int], int, int]]:
+def carried(
+    found: Sequence[Piece], made: Made, needs: Any = no_needs, shape: tuple[int, int] = (3, 2)
+) -> list[tuple[int, list[int], int, int]]:
     done: list[tuple[int, list[int], int, int]] = []
-    Order(
-        cast(Meetings, made), needs, lambda place, tiles, first, end: done.append((place, [*tiles], first, end)), (3, 2)
-    ).follow(np.array(found))
+
+    def carry(place: int, tiles: Sequence[int], first: int, end: int) -> None:
+        done.append((place, [*tiles], first, end))
+
+    Order(cast(Meetings, made), needs, carry, shape).follow(np.array(found))
     return done
 
 
@@ -171,3 +178,38 @@ def test_what_can_never_come_is_refused() -> None:
 def test_what_is_never_sent_whole_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another instruction sends"):
         carried([Piece(1, 0, 4), Piece(0, 1, 4)], Made({}, meet=[]), sent_by_one_up_to(8))
+
+
+@st.composite
+def retirements(draw: st.DrawFn) -> tuple[list[Piece], set[tuple[int, int]]]:
+    """Instructions on some of three tiles, as they retire there, in any order; and which of them meet."""
+    there = draw(st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_size=8))
+    found = draw(st.permutations([Piece(place, tile, 4) for place, tiles in enumerate(there) for tile in tiles]))
+    pairs = [(one, other) for other in range(len(there)) for one in range(other)]
+    return found, draw(st.sets(st.sampled_from(pairs))) if pairs else set()
+
+
+TANGLED = [
+    Piece(place, tile, 4)
+    for place, tile in [(1, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 0), (0, 0), (1, 2), (3, 0), (3, 1), (3, 2), (4, 0)]
+]
+"""0 and 1 wait for each other, and 2 is the first one on a tile where it, too, meets 0."""
+
+
+@pytest.mark.parametrize("most", [0, 2, 48])
+def test_who_meet_are_carried_out_as_they_retire_on_each_tile(most: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("tilesim.tiled.dataflow.order.MOST_WAITING", most)
+
+    @settings(max_examples=300)
+    @example((TANGLED, {(0, 1), (0, 2)}))
+    @given(retirements())
+    def check(case: tuple[list[Piece], set[tuple[int, int]]]) -> None:
+        found, meet = case
+        done = carried(found, Made({}, meet), shape=(8, 3))
+        effects = [(place, tile) for place, tiles, _, _ in done for tile in tiles]
+        assert sorted(effects) == sorted((place, tile) for place, tile, _ in found)
+        for (one, tile, _), (other, where, _) in combinations(found, 2):
+            if tile == where and (min(one, other), max(one, other)) in meet:
+                assert effects.index((one, tile)) < effects.index((other, tile))
+
+    check()

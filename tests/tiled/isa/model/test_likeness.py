@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
-from tests.assembly.machines import OP
+from tests.assembly.machines import OP, SAMPLE
 from tilesim.tiled.isa.model.fields import Flag, Watcher
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Broadcast, MeshIn, Side
-from tilesim.tiled.isa.model.likeness import APART, likeness
+from tilesim.tiled.isa.model.likeness import APART, Forms, Kinds, base_of, likeness
 
 
 def test_who_does_it_for_what_and_when_does_not_matter() -> None:
@@ -28,3 +28,12 @@ def test_each_kind_has_its_own() -> None:
     assert {field.name for kind in INSTRUCTIONS for field in fields(kind)} >= APART
     received = MeshIn(tiles=1, side=Side.NORTH, write=OP.nest)  # type: ignore[arg-type]
     assert likeness(received) != likeness(replace(received, side=Side.SOUTH))
+
+
+def test_a_form_leaves_out_where_operands_begin_and_nothing_else() -> None:
+    moved = replace(OP, input=OP.input._replace(base=OP.input.base + 64), label="moved")
+    wider = replace(OP, input=OP.input._replace(strides=(("y", 128), ("z", -4))))
+    forms, kinds = Forms(SAMPLE), Kinds(SAMPLE)
+    assert [forms.number(op) for op in (OP, moved, wider, OP)] == [0, 0, 1, 0]
+    assert [kinds.number(op) for op in (OP, moved, wider, OP)] == [0, 1, 2, 0]
+    assert (base_of(moved, "input"), base_of(OP, "input")) == (OP.input.base + 64, OP.input.base)
