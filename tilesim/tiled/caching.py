@@ -12,7 +12,6 @@ from functools import cached_property
 from msgspec import Struct
 from msgspec.structs import replace
 
-from tilesim.tiled.isa.model.fields import bits
 from tilesim.units import format_bytes
 
 
@@ -227,7 +226,7 @@ def _split(decision: Decision, room: _Room, row_bytes: int) -> Decision:
 
 def _over_tiles(what: ParameterSet, room: _Room, row_bytes: int) -> tuple[Run, ...]:
     """Runs of a set that all its tiles need; the only one that needs it has nobody to get its own run from."""
-    without = what.users if len(what.users) == 1 else bits(what.alone)
+    without = [tile for tile in what.users if len(what.users) == 1 or what.alone >> tile & 1]
     return _runs(what.bytes_per_tile, room, without, row_bytes)
 
 

@@ -8,10 +8,11 @@ from tests.tiled.dataflow.agreement import COMPILED
 from tilesim.machines.frame import named
 from tilesim.tiled.core.timing import timed
 from tilesim.tiled.flat.columns import CAUSES
+from tilesim.tiled.flat.rows import bus_bytes
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, Outfeed, ScalarFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.counted import tracks
-from tilesim.tiled.run.noted import BUSY, WORK, Noted, bus_bytes, kinds
+from tilesim.tiled.run.noted import BUSY, WORK, Noted, kinds
 
 pytestmark = COMPILED
 

@@ -10,8 +10,8 @@ import numpy as np
 
 from tilesim.machines.host_steps import HostStep
 from tilesim.sim.core.memory import Bytes
-from tilesim.tiled.units.host.processor import HostTask
 from tilesim.tiled.units.host.sendings import Content, MadeRow
+from tilesim.tiled.units.host.task import HostTask
 
 
 class Received(Protocol):

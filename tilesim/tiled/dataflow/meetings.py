@@ -23,10 +23,11 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.isa.model.likeness import Forms, base_of
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.tile.footprint import Footprint, footprints
+from tilesim.tiled.rules.tile.footprint import Footprint, common, footprints
 from tilesim.tiled.topology import Topology
 
 PAGE_BYTES = 512
+"""Instructions that have no page in common, of which one writes, are not looked at any closer."""
 
 
 class Span(NamedTuple):
@@ -160,11 +161,6 @@ class Meetings:
             for k, (first, end, writes) in enumerate(traits.touched)
             if writes and first < standing.end and standing.first < end
         )
-
-
-def common(pattern: int, other: int, distance: int) -> bool:
-    """Whether two bitmaps have a bit in common, of which the other begins so far behind."""
-    return ((other << distance if distance > 0 else other >> -distance) & pattern) != 0
 
 
 def _rounds(op: Work) -> int:

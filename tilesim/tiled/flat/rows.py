@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import ceil
 from typing import Any
@@ -72,7 +72,6 @@ class RowMaker:
         self._pool: list[int] = []
         self._lists: dict[tuple[int, ...], int] = {}
         self._bitmaps: dict[int, int] = {}
-        self._announced = 0
         self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
@@ -127,16 +126,13 @@ class RowMaker:
         self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](op)})
         return len(self._rows) - 1
 
-    def own(self, op: Any, first: bool, request: int = 0) -> tuple[int, ...]:
-        """What is its own: the numbers of :data:`OWN`; ``first``: it begins a section; ``request``: the number of the
-        one that it is for.
+    def own(self, op: Any, size_bytes: int, request: int = 0) -> tuple[int, ...]:
+        """What is its own: the numbers of :data:`OWN`; it takes so many bytes on the instruction bus, and is for the
+        ``request`` of that number.
         """
-        self._announced = 0 if first else self._announced
-        words = op.words - (self._announced > 0)
-        self._announced = op.parts if isinstance(op, Record) else max(self._announced - 1, 0)
         header = header_of(op, self._topology.tiles)
         return (
-            -(-words * WORD_BYTES // self._bus_bytes),
+            -(-size_bytes // self._bus_bytes),
             self._bitmap(header),
             header.bit_length() - 1,
             request * self._layers + op.layer + 1,
@@ -275,6 +271,15 @@ class RowMaker:
         if known not in self._periods:
             self._periods[known] = known[0] if all(b - a == known[0] for a, b in pairwise(known)) else 0
         return self._periods[known]
+
+
+def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
+    """What each instruction of a section takes on the instruction bus; none, if it is the controller's own."""
+    announced = 0
+    for op in ops:
+        size_bytes = (op.words - (announced > 0)) * WORD_BYTES
+        announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
+        yield 0 if isinstance(op, Infeed | Outfeed | ScalarFence) else size_bytes
 
 
 def reply_bytes(op: Classify) -> int:

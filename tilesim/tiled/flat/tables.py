@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
 from tilesim.tiled.flat.host import owed, sent, step_rows
-from tilesim.tiled.flat.rows import OWN, RowMaker
+from tilesim.tiled.flat.rows import OWN, RowMaker, bus_bytes
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -43,9 +43,10 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops; ``holds``:
     before which cycles of a section instructions do not begin.
     """
-    maker, requests = RowMaker(program, decoder, holds), iter(requests_of(program))
+    maker = RowMaker(program, decoder, holds)
     shared = [maker.shared(op) for section in _sections(program) for op in section]
-    own = [maker.own(op, not k, next(requests)) for section in _sections(program) for k, op in enumerate(section)]
+    taken = [(op, size) for section in _sections(program) for op, size in zip(section, bus_bytes(section), strict=True)]
+    own = [maker.own(*each, request) for each, request in zip(taken, requests_of(program), strict=True)]
     ops = maker.rows()[shared]
     ops[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
     load, run = (_sent(program, section) for section in (program.load, program.run))

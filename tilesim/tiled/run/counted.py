@@ -23,7 +23,7 @@ from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, UNITS
 from tilesim.tiled.flat.host import Outgoing, last_rows, sent
 from tilesim.tiled.flat.readout import Timing
-from tilesim.tiled.flat.rows import reply_bytes
+from tilesim.tiled.flat.rows import bus_bytes, reply_bytes
 from tilesim.tiled.flat.tables import Numbers, requests_of
 from tilesim.tiled.isa.model.accesses import operands, words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
@@ -45,7 +45,6 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.run.measured import Measured
-from tilesim.tiled.run.noted import bus_bytes
 from tilesim.tiled.units.classification import PER_COMPARISON, PER_ELEMENT
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories

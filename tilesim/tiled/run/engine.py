@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
 
@@ -25,9 +25,11 @@ from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
 from tilesim.tiled.run.delayed_issue import holds_of
-from tilesim.tiled.run.tensor_probe import TensorProbe
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
+
+if TYPE_CHECKING:
+    from tilesim.tiled.run.tensor_probe import TensorProbe
 
 MANY = 400
 """Instructions that take SimPy about a second."""
@@ -79,7 +81,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
-        probe = TensorProbe(program, host.samples) if options.keep_tensors else None
+        probe = _probe(program, host) if options.keep_tensors else None
         received = carried_out(program, timing, host, decoder, watched, probe)
     except AccessError:
         return ""
@@ -101,8 +103,14 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     )
 
 
+def _probe(program: Program, host: host_driver.HostSide) -> TensorProbe:
+    from tilesim.tiled.run.tensor_probe import TensorProbe  # which most runs don't need
+
+    return TensorProbe(program, host.samples)
+
+
 def _trace(program: Program, timing: Timing, recording: Recording) -> Trace:
-    from tilesim.tiled.run.spans import trace_of_run  # which most runs don't need
+    from tilesim.tiled.run.spans import trace_of_run  # likewise
 
     return trace_of_run(program, timing, recording)
 

@@ -15,8 +15,8 @@ from tilesim.machines.host_steps import HostStep, HostValues, constants_of
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.dataflow.host import Received
 from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
-from tilesim.tiled.units.host.processor import HostTask
 from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
+from tilesim.tiled.units.host.task import HostTask
 
 Array = NDArray[Any]
 CUTTING = ("slice", "concatenation")

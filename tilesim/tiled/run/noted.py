@@ -16,14 +16,12 @@ from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, KINDS, STAYS
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
+from tilesim.tiled.flat.rows import bus_bytes
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import (
-    WORD_BYTES,
     Infeed,
     Instruction,
     Outfeed,
-    Record,
-    ScalarFence,
 )
 from tilesim.tiled.isa.model.program import Program
 
@@ -88,15 +86,6 @@ def _waited_for(start: Column, end: Column, work: Column, cause: Column) -> Colu
     work = work.copy()
     work[waits] = work[waits + 1]
     return work
-
-
-def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
-    """What each instruction of a section takes on the instruction bus; none, if it is the controller's own."""
-    announced = 0
-    for op in ops:
-        size_bytes = (op.words - (announced > 0)) * WORD_BYTES
-        announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
-        yield 0 if isinstance(op, Infeed | Outfeed | ScalarFence) else size_bytes
 
 
 _NUMBERED = ("chip.host.infeed", "chip.host.outfeed", "chip.outfeed", PROCESSOR)

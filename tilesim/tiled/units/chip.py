@@ -23,8 +23,9 @@ from tilesim.tiled.units.dma.mesh_link import MeshLink
 from tilesim.tiled.units.host.host import HostInfeed, HostOutfeed
 from tilesim.tiled.units.host.infeed import InfeedEngine
 from tilesim.tiled.units.host.outfeed import OutfeedEngine
-from tilesim.tiled.units.host.processor import HostProcessor, HostTask
+from tilesim.tiled.units.host.processor import HostProcessor
 from tilesim.tiled.units.host.sendings import PROGRAM, Content
+from tilesim.tiled.units.host.task import HostTask
 from tilesim.tiled.units.ring.livelock import LivelockMonitor
 from tilesim.tiled.units.ring.node_link import NodeLink
 from tilesim.tiled.units.ring.ring import RingStop

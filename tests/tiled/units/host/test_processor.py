@@ -16,8 +16,9 @@ from tilesim.sim.core.clock import Work
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.core.unit import BUSY, Unit
 from tilesim.tiled.isa.model.instructions import Infeed
-from tilesim.tiled.units.host.processor import HostProcessor, HostTask
+from tilesim.tiled.units.host.processor import HostProcessor
 from tilesim.tiled.units.host.sendings import MadeRow, MadeRows
+from tilesim.tiled.units.host.task import HostTask
 
 RATE = 8
 """Bytes of a row that the link carries a cycle."""

@@ -65,14 +65,17 @@ class Footprint(Struct, frozen=True, eq=False, dict=True):
         (first, end), (other_first, other_end) = self.extent, other.extent
         if first >= other_end or other_first >= end:
             return False
-        distance = first - other_first
-        moved = self.pattern << distance if distance > 0 else self.pattern >> -distance
-        return moved & other.pattern != 0
+        return common(self.pattern, other.pattern, other_first - first)
 
 
 def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
     """The footprint of each operand of a sound instruction."""
     return (Footprint(access, topology) for access in accesses(op, topology))
+
+
+def common(pattern: int, other: int, distance: int) -> bool:
+    """Whether two bitmaps have a bit in common, of which the other begins so far behind."""
+    return ((other << distance if distance > 0 else other >> -distance) & pattern) != 0
 
 
 def _pattern(access: Access, domain: Domain, topology: Topology, origin: int) -> int:
