@@ -30,6 +30,7 @@ def main() -> None:
     finally:
         if heeded:
             signal.signal(signal.SIGINT, _leave)
+        exec("")  # noqa: S102 -- Python ends by SIGINT, whatever the status, if an interrupt came out of the last such exec
 
 
 def _leave(_signal: int, _frame: object) -> None:

@@ -128,6 +128,26 @@ def test_an_interrupt_while_modules_load_is_no_traceback(loaded: str) -> None:
         assert process.stdout.read() == b""
 
 
+INTERRUPTED_IN_EXEC = """
+import tilesim.__main__, tilesim.cli
+def run():
+    try:
+        exec("raise KeyboardInterrupt")
+    except KeyboardInterrupt:
+        raise SystemExit(130)  # as typer does
+tilesim.cli.main = run
+tilesim.__main__.main()
+"""
+
+
+def test_the_status_is_130_wherever_the_interrupt_comes_from(tmp_path: Path) -> None:
+    """Such as out of what makes a dataclass: Python remembers that, and would end a module by the signal."""
+    (tmp_path / "interrupted.py").write_text(INTERRUPTED_IN_EXEC)
+    path = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT)])}
+    done = subprocess.run([sys.executable, "-m", "interrupted"], env=ENVIRONMENT | path, check=False, timeout=60)
+    assert done.returncode == 130
+
+
 def test_the_program_begins_where_interrupts_are_awaited() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     assert project["scripts"] == {"tilesim": "tilesim.__main__:main"}
