@@ -164,20 +164,23 @@ class _Section:
 
     def _overtaking(self) -> list[list[int]]:
         """For each effect those that are through before it on some tile, and after it on their last one."""
-        first, last = self._first, self._last
-        low = np.searchsorted(np.maximum.accumulate(last), last, "right")
-        counts = np.searchsorted(first, last, "right") - low
-        later = np.repeat(np.arange(len(last)), counts)
+        low = np.searchsorted(np.maximum.accumulate(self._last), self._last, "right")
+        counts = np.searchsorted(self._first, self._last, "right") - low
+        parts = np.cumsum(counts) * self._when.shape[1] // AT_ONCE
+        found: list[list[int]] = []
+        for effects in np.split(np.arange(len(low)), np.flatnonzero(np.diff(parts)) + 1):
+            found += self._among(effects, low[effects], counts[effects])
+        return found
+
+    def _among(self, effects: Numbers, low: Numbers, counts: Numbers) -> Iterator[list[int]]:
+        """Those of some effects, each among so many from ``low`` on."""
+        later = np.repeat(effects, counts)
         other = np.arange(len(later)) + np.repeat(low + counts - counts.cumsum(), counts)
-        later, other = (many[last[other] > last[later]] for many in (later, other))
-        sooner = np.zeros(len(later), bool)
-        step = max(1, AT_ONCE // self._when.shape[1])
-        for start in range(0, len(later), step):
-            some = slice(start, start + step)
-            sooner[some] = (self._when[other[some]] < self._own[later[some]]).any(axis=1)
-        ends = np.cumsum(np.bincount(later[sooner], minlength=len(last))).tolist()
+        later, other = (many[self._last[other] > self._last[later]] for many in (later, other))
+        sooner = (self._when[other] < self._own[later]).any(axis=1)
+        ends = np.searchsorted(later[sooner], effects, "right").tolist()
         others = other[sooner].tolist()
-        return [others[start:end] for start, end in pairwise([0, *ends])]
+        return (others[start:end] for start, end in pairwise([0, *ends]))
 
     def _lacks(self, effect: int) -> Numbers:
         """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
