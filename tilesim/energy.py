@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Annotated, Any, NamedTuple, TypeAlias
 
 import numpy as np
+from msgspec import Struct, convert
 from pydantic import AfterValidator, Field, create_model
 
 from tilesim.config import ConfigSection, load
@@ -26,13 +27,13 @@ DIGITS = 6
 """Of picojoules, behind the point: what is below is noise of floating point."""
 
 
-class ActionCost(ConfigSection):
-    """What an action costs."""
+class ActionCost(Struct, frozen=True):
+    """What an action costs, in picojoules, ``per`` byte or the like; and who says so, of which technology."""
 
-    pj: Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False, description="energy in picojoules")]
-    per: Annotated[str, Field(description="what it is the energy of, such as a byte")] = ""
-    technology: Annotated[str, Field(description="process and voltage that it holds for")] = NOT_GIVEN
-    source: Annotated[str, Field(description="who says so")] = NOT_GIVEN
+    pj: float
+    per: str = ""
+    technology: str = NOT_GIVEN
+    source: str = NOT_GIVEN
 
 
 UNITS: Mapping[Action, str] = {
@@ -55,21 +56,33 @@ def unit_of(action: Action) -> str:
     return UNITS.get(action, "byte")
 
 
-def _cost_of(action: Action) -> object:
+def _cost_of(action: Action, section: Any) -> object:
     """What the table may say of an action: nothing, or a cost, which is per its own unit."""
 
-    def per_unit(cost: ActionCost) -> ActionCost:
+    def per_unit(cost: Any) -> Any:
         if cost.per not in ("", unit_of(action)):
             raise ValueError(f"must be per {unit_of(action)}, not per {cost.per!r}")
         return cost.model_copy(update={"per": unit_of(action)})
 
-    return Annotated[ActionCost, AfterValidator(per_unit)] | None
+    return Annotated[section, AfterValidator(per_unit)] | None
+
+
+def _section() -> type[ConfigSection]:
+    """What a file may say of an action."""
+    keys: dict[str, Any] = {
+        "pj": (Annotated[float, Field(ge=0, le=1e9, allow_inf_nan=False, description="energy in picojoules")], ...),
+        "per": (Annotated[str, Field(description="what it is the energy of, such as a byte")], ""),
+        "technology": (Annotated[str, Field(description="process and voltage that it holds for")], NOT_GIVEN),
+        "source": (Annotated[str, Field(description="who says so")], NOT_GIVEN),
+    }
+    return create_model("ActionCost", __base__=ConfigSection, **keys)
 
 
 @cache  # which takes as long as all of a small run, and is for files of the user's
 def entries_model() -> type[ConfigSection]:
     """Actions with what they cost; those that are not given cost what they did."""
-    costs: dict[str, Any] = {action: (_cost_of(action), None) for action in Action}
+    section = _section()
+    costs: dict[str, Any] = {action: (_cost_of(action, section), None) for action in Action}
     return create_model("Entries", __base__=ConfigSection, **costs)
 
 
@@ -79,8 +92,8 @@ SHIPPED = Path(__file__).with_name("energy.yaml")
 @cache
 def default_table() -> Table:
     """The table that comes with tilesim."""
-    costs = read_shipped(SHIPPED)
-    return {action: ActionCost.model_validate(costs[action]) for action in Action}
+    costs = convert(read_shipped(SHIPPED), dict[Action, ActionCost])
+    return {action: costs[action] for action in Action}
 
 
 def load_table(path: Path) -> Table:
@@ -90,7 +103,8 @@ def load_table(path: Path) -> Table:
         ConfigError: faults in the file, all at once.
     """
     entries = load(path, entries_model())
-    return {**default_table(), **{action: cost for action in Action if (cost := getattr(entries, action)) is not None}}
+    given = {action: cost for action in Action if (cost := getattr(entries, action)) is not None}
+    return {**default_table(), **{action: ActionCost(**cost.model_dump()) for action, cost in given.items()}}
 
 
 class Tally(NamedTuple):

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from itertools import repeat
+
+from msgspec import Struct
 
 from tilesim import energy
 from tilesim.energy import Tally
@@ -29,8 +30,7 @@ from tilesim.statistics import (
 from tilesim.units import cycles_to_us
 
 
-@dataclass(frozen=True)
-class Bus:
+class Bus(Struct, frozen=True):
     """The units through which bytes enter a bus, and its links: whoever moves bytes there counts them."""
 
     entries: list[Unit]

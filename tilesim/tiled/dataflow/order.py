@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import compress, pairwise
+from math import isqrt
 from typing import TypeAlias
 
 import numpy as np
@@ -23,8 +24,10 @@ Tiles: TypeAlias = NDArray[np.bool_]
 NOT_YET = np.iinfo(np.int32).max
 AT_ONCE = 1 << 20
 """Pairs of effects, times tiles, that are compared at once."""
-MOST_WAITING = 48
-"""So many whole effects may wait for others before the first one no longer does."""
+MOST_WAITING = 3
+"""For each row of a square of all tiles so many whole effects may wait for others, before the first one no longer does:
+for many tiles it pays to wait for long.
+"""
 
 
 class Refused(Exception):
@@ -102,10 +105,11 @@ class _Section:
     def carry_out(self) -> None:
         """Carry out all of them: each when it is through on all its tiles, or when nobody is in its way any longer."""
         begun = np.searchsorted(self._first, self._last, "right").tolist()
+        most_waiting = MOST_WAITING * isqrt(self._when.shape[1])
         for effect in np.argsort(self._last).tolist():
             self._begun = range(self._oldest(), max(begun[effect], self._begun.stop))
             self._hold(effect)
-            if len(self._held) > MOST_WAITING:
+            if len(self._held) > most_waiting:
                 self._begin_somewhere(self._last[effect])
         while (oldest := self._oldest()) < self._begun.stop:
             if not self._begin_somewhere(NOT_YET - 1):
