@@ -49,7 +49,7 @@ from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 Row = dict[str, int]
-OWN = ("words", "header", "last_stop", "layer", "holds", "hold_count")
+OWN = ("words", "header", "last_stop", "layer", "gates", "gate_count", "holds", "hold_count")
 """What instructions that do the same have of their own."""
 ENGINES = {engine: k for k, engine in enumerate(Engine)}
 FLAGS = {flag: k for k, flag in enumerate(Flag)}
@@ -77,10 +77,7 @@ class RowMaker:
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
         self._number = program.once(Forms).number
         self._rows: list[Row] = []
-        self._by_work: dict[Hashable, int] = {}
-        self._work: dict[int, tuple[Costs, Row]] = {}
-        self._access_words: dict[tuple[type, str], int] = {}
-        self._periods: dict[tuple[int, ...], int] = {}
+        self._by_form: dict[Hashable, tuple[int, Costs | None]] = {}
         self._makers: Mapping[type, Callable[[Any], Row]] = {
             TensorOp: self._tensorop,
             RingConsume: self._counted,
@@ -117,10 +114,10 @@ class RowMaker:
         if not isinstance(op, Work):
             return self._put(op)
         costs = self._decoder.tensorop(op, self._memories).effort.costs if isinstance(op, TensorOp) else None
-        work = self._number(op), op.wait, getattr(op, "to", 0), id(costs)
-        if work not in self._by_work:
-            self._by_work[work] = self._put(op)
-        return self._by_work[work]
+        form = self._number(op), getattr(op, "to", 0), id(costs)
+        if form not in self._by_form:
+            self._by_form[form] = self._put(op), costs  # with its costs, so that no others have their id
+        return self._by_form[form][0]
 
     def _put(self, op: Any) -> int:
         self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](op)})
@@ -136,8 +133,21 @@ class RowMaker:
             self._bitmap(header),
             header.bit_length() - 1,
             request * self._layers + op.layer + 1,
+            *(self._gates(op) if isinstance(op, Work) else (0, 0)),
             *(self._held(op) if self._holds else (0, 0)),
         )
+
+    def _gates(self, op: Work) -> tuple[int, int]:
+        waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
+        held = gates(self._nest(op), op.wait) if len(waits) < len(op.wait) else ()
+        at = [*waits, *((gate.group, FLAGS[gate.flag], gate.expected) for gate in held)]
+        return self._list(number for gate in at for number in gate), len(at)
+
+    def _nest(self, op: Work) -> Nest:
+        """That of what its flag counts."""
+        if isinstance(op, TensorOp):
+            return self._decoder.tensorop(op, self._memories).operands.group_nest
+        return counted_nest(op)
 
     def _held(self, op: Instruction) -> tuple[int, int]:
         holds = sorted(self._holds.get(op.label, ()))  # those of a tile come after what is for all
@@ -157,20 +167,15 @@ class RowMaker:
         decoded = self._decoder.tensorop(op, self._memories)
         nest, every = decoded.operands.group_nest, op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = range(1, decoded.operands.count + 1) if every else completions(nest, op.produce)
-        row = self._flags(op, nest, produce)
-        costs = decoded.effort.costs
-        if id(costs) not in self._work:
-            self._work[id(costs)] = costs, self._groups(costs)  # with them, so that no others have their id
+        runs = decoded.effort.costs.runs
         return {
-            **row,
-            **self._work[id(costs)][1],
+            **self._flags(op, produce),
+            "runs": self._list(runs.reshape(-1).tolist()),
+            "run_count": len(runs),
             "rounds": decoded.operands.count,
             "has_weights": op.weights is not None,
             "writes_wide": op.sums_out is not None,
         }
-
-    def _groups(self, costs: Costs) -> Row:
-        return {"runs": self._list(costs.runs.reshape(-1).tolist()), "run_count": len(costs.runs)}
 
     def _ring_produce(self, op: RingProduce) -> Row:
         return {**self._counted(op), "to": self._bitmap(op.to), "destinations": op.to.bit_count()}
@@ -185,20 +190,14 @@ class RowMaker:
         }
 
     def _mesh_in(self, op: MeshIn) -> Row:
-        words = self._words_an_access(op)
+        words = words_per_access(op, self._topology)
         fills = op.fill is not None
         parts = words if fills else words * self._topology.mesh_beats
         return {**self._counted(op), "fill": fills, "words_an_access": words, "parts_an_access": parts}
 
     def _mesh_out(self, op: MeshOut) -> Row:
-        beats = self._words_an_access(op) * self._topology.mesh_beats
+        beats = words_per_access(op, self._topology) * self._topology.mesh_beats
         return {**self._counted(op), "beats_an_access": beats, "reads_wide": op.memory == "wide"}
-
-    def _words_an_access(self, op: MeshIn | MeshOut) -> int:
-        kind = type(op), getattr(op, "memory", "")
-        if kind not in self._access_words:
-            self._access_words[kind] = words_per_access(op, self._topology)
-        return self._access_words[kind]
 
     def _tile_fence(self, op: TileFence) -> Row:
         idle = sum(1 << ENGINES[engine] for engine in set(op.idle))
@@ -246,31 +245,24 @@ class RowMaker:
 
     def _counted(self, op: Any) -> Row:
         nest = counted_nest(op)
-        return {**self._flags(op, nest, completions(nest, op.produce)), "rounds": iterations(nest)}
+        return {**self._flags(op, completions(nest, op.produce)), "rounds": iterations(nest)}
 
-    def _flags(self, op: Any, nest: Nest, rises: Sequence[int]) -> Row:
-        waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
-        held = gates(nest, op.wait) if len(waits) < len(op.wait) else ()
-        at = [*waits, *((gate.group, FLAGS[gate.flag], gate.expected) for gate in held)]
-        period = self._period(rises)
+    def _flags(self, op: Any, rises: Sequence[int]) -> Row:
+        period = _period(rises)
         return {
             "engine": ENGINES[op.engine],
             "flag": FLAGS[raised_flag(op)],
-            "gates": self._list(number for gate in at for number in gate),
-            "gate_count": len(at),
             "rises": 0 if period else self._list(rises),
             "rise_count": 0 if period else len(rises),
             "rise_period": period,
         }
 
-    def _period(self, rises: Sequence[int]) -> int:
-        """How far apart the rises of a flag are, and the first from the beginning; 0 if that differs or none is."""
-        if isinstance(rises, range) or not rises:
-            return len(rises[:1])
-        known = tuple(rises)
-        if known not in self._periods:
-            self._periods[known] = known[0] if all(b - a == known[0] for a, b in pairwise(known)) else 0
-        return self._periods[known]
+
+def _period(rises: Sequence[int]) -> int:
+    """How far apart the rises of a flag are, and the first from the beginning; 0 if that differs or none is."""
+    if isinstance(rises, range) or not rises:
+        return len(rises[:1])
+    return rises[0] if all(b - a == rises[0] for a, b in pairwise(rises)) else 0
 
 
 def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
