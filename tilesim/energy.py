@@ -75,7 +75,7 @@ def _section() -> type[ConfigSection]:
         "technology": (Annotated[str, Field(description="process and voltage that it holds for")], NOT_GIVEN),
         "source": (Annotated[str, Field(description="who says so")], NOT_GIVEN),
     }
-    return create_model("ActionCost", __base__=ConfigSection, **keys)
+    return create_model("ActionCostSection", __base__=ConfigSection, **keys)
 
 
 @cache  # which takes as long as all of a small run, and is for files of the user's

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Hashable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from fractions import Fraction
 from itertools import groupby
 from typing import TypeVar
-
-from msgspec import Struct
 
 from tilesim.cache_document import CachedLayer, CacheDocument, CachedSet, TileAccount
 from tilesim.machines.options import CompileOptions
@@ -25,7 +24,8 @@ SCHEMA = "tilesim.cache/1"
 DEFAULTS = CompileOptions()
 
 
-class CachePlan(Struct, frozen=True):
+@dataclass(frozen=True)
+class CachePlan:
     """The layout of wide memory while each of the ``networks`` runs, by name, and each tile's account."""
 
     topology: Topology

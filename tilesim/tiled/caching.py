@@ -36,7 +36,7 @@ class ParameterSet(Struct, frozen=True, dict=True):
     ``bytes_per_tile`` are whole wide rows, where these are the smallest that the lanes allow. ``tiles`` (a bitmap) are
     those that need the set: all of them the same bytes, or, ``per_tile``, each a part of its own, as in fully connected
     layers. ``issue_cycles`` is how long a tile computes with it in one inference, if that is known. ``alone`` (a
-    bitmap) are tiles that once need it as the only one, as of maps that are made band by band.
+    bitmap) are tiles that at some time are the only one that needs it, as for a map that is made band by band.
     """
 
     network: int
@@ -225,7 +225,7 @@ def _split(decision: Decision, room: _Room, row_bytes: int) -> Decision:
 
 
 def _over_tiles(what: ParameterSet, room: _Room, row_bytes: int) -> tuple[Run, ...]:
-    """Runs of a set that all its tiles need; the only one that needs it has nobody to get its own run from."""
+    """Runs of a set that all its tiles need; who at some time is the only one has nobody to get its own run from."""
     without = [tile for tile in what.users if len(what.users) == 1 or what.alone >> tile & 1]
     return _runs(what.bytes_per_tile, room, without, row_bytes)
 

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
+import numpy as np
 import pytest
 
 import tilesim
+from tilesim.errors import AccessError
 from tilesim.machines.frame import named
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.read_out import read_out
-from tilesim.tiled.isa.model.instructions import Work
+from tilesim.tiled.isa.model.instructions import TensorOp, Work
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import footprints
 
@@ -80,3 +83,17 @@ def test_those_who_write_what_is_read_out_clash_too(whole: Whole) -> None:
         ]
         assert [meetings.clash(one, other) for other in whole.places] == expected
     assert any(whole.disturbs(*pair) and not whole.meet(*pair) for pair in pairs(whole))
+
+
+@pytest.mark.parametrize("base", [-1024, 1 << 24, 1 << 45, 1 << 62])
+def test_an_address_outside_its_memory_is_told_by_name_also_of_what_claims_to_be_sound(whole: Whole, base: int) -> None:
+    """As a file can whose seal is forged: nothing else has looked at it then."""
+    number = next(k for k, op in enumerate(whole.program.run) if isinstance(op, TensorOp))
+    op = whole.program.run[number]
+    assert isinstance(op, TensorOp)
+    moved = replace(op, input=op.input._replace(base=base))
+    program = replace(whole.program, run=(*whole.program.run[:number], moved, *whole.program.run[number + 1 :]))
+    program.know_sound()
+    inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
+    with pytest.raises(AccessError, match="narrow_memory has bytes 0 to"):
+        tilesim.simulate(program, inputs)

@@ -7,10 +7,10 @@ Source: US 2025/0265455 [0047], [0065], [0067]; that a tile's own run comes back
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
 from typing import Protocol
 
-from msgspec import Struct, structs
+from msgspec import Struct
+from msgspec.structs import replace
 
 from tilesim.tiled.compiler.parameters import SetKey
 from tilesim.tiled.compiler.program_builder import ProgramBuilder
@@ -28,8 +28,7 @@ class Arrivals(Protocol):
     passed_on: dict[SetKey, dict[int, tuple[Watcher, ...]]]
 
 
-@dataclass(frozen=True)
-class Sending:
+class Sending(Struct, frozen=True):
     """A transfer: ``rows`` at ``address`` of ``master`` to row ``first`` of the set in each of ``to``; it goes ``back``
     if the master has got it from whom it sends it to.
     """
@@ -116,7 +115,7 @@ class SplitSending(Struct, frozen=True):
             for tile in bits(sending.to):
                 before = begun[open_[tile]][tile] if tile in open_ else None
                 if before is not None and before.first + before.rows == sending.first:
-                    begun[open_[tile]][tile] = structs.replace(before, rows=before.rows + sending.rows)
+                    begun[open_[tile]][tile] = replace(before, rows=before.rows + sending.rows)
                 else:
                     open_[tile] = number
                     begun[number][tile] = Receiving(sending.first, sending.rows)

@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
+from tilesim.errors import AccessError
 from tilesim.tiled.dataflow.read_out import NOTHING, ReadOut
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
@@ -27,11 +28,11 @@ from tilesim.tiled.rules.tile.footprint import Footprint, common, footprints
 from tilesim.tiled.topology import Topology
 
 PAGE_BYTES = 512
-"""Instructions that have no page in common, of which one writes, are not looked at any closer."""
+"""Two instructions are looked at closer only if one of them writes a page that the other touches."""
 
 
 class Span(NamedTuple):
-    """Bytes that an operand touches, from where it begins: between which they lie, and whether they are written."""
+    """Between which bytes an operand touches some, and whether it writes. Wide memory comes behind the narrow one."""
 
     first: int
     end: int
@@ -59,14 +60,15 @@ class Form(Struct, frozen=True, dict=True):
         return [*footprints(self.op, self.topology)]
 
     @cached_property
-    def spans(self) -> Sequence[tuple[str, Span]]:
-        """What they touch, operand by operand."""
-        return [(each.operand, self._span(each)) for each in self.footprints]
+    def spans(self) -> Sequence[tuple[str, Span, range]]:
+        """The operands, what each touches from where it begins, and the bytes of its memory."""
+        return [(each.operand, *self._span(each)) for each in self.footprints]
 
-    def _span(self, each: Footprint) -> Span:
-        behind = self.topology.narrow_memory.size_bytes if each.memory == MemoryName.WIDE else 0
-        begin = behind - base_of(self.op, each.operand)
-        return Span(begin + each.first, begin + each.end, each.writes)
+    def _span(self, each: Footprint) -> tuple[Span, range]:
+        narrow, wide = self.topology.narrow_memory.size_bytes, self.topology.wide_memory.size_bytes
+        memory = range(narrow, narrow + wide) if each.memory == MemoryName.WIDE else range(narrow)
+        begin = memory.start - base_of(self.op, each.operand)
+        return Span(begin + each.first, begin + each.end, each.writes), memory
 
 
 class Traits:
@@ -78,9 +80,18 @@ class Traits:
 
     @cached_property
     def touched(self) -> Sequence[Span]:
-        """What it touches, operand by operand."""
-        bases = ((base_of(self.op, name), span) for name, span in self.form.spans)
-        return [Span(base + span.first, base + span.end, span.writes) for base, span in bases]
+        """What it touches, operand by operand.
+
+        Raises:
+            AccessError: an address outside its memory.
+        """
+        found = []
+        for operand, (first, end, writes), memory in self.form.spans:
+            base = base_of(self.op, operand)
+            if base + first < memory.start or base + end > memory.stop:
+                raise AccessError(f"{self.op.label} addresses bytes that its memory does not have")
+            found.append(Span(base + first, base + end, writes))
+        return found
 
     @cached_property
     def pages(self) -> tuple[int, int]:

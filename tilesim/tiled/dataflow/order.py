@@ -25,8 +25,8 @@ NOT_YET = np.iinfo(np.int32).max
 AT_ONCE = 1 << 20
 """Pairs of effects, times tiles, that are compared at once."""
 MOST_WAITING = 3
-"""For each row of a square of all tiles so many whole effects may wait for others, before the first one no longer does:
-for many tiles it pays to wait for long.
+"""Times the square root of the number of tiles: how many whole effects may wait for others before the first one no
+longer does. With many tiles it pays to wait longer.
 """
 
 
@@ -77,7 +77,8 @@ class _Section:
         begins = np.argsort(when.min(axis=1))
         self._when = when[begins]
         """By effect and tile, as places among the pieces; :data:`NOT_YET` where there is nothing to be carried out."""
-        effects, self._tiles = np.nonzero(self._when < NOT_YET)
+        effects, tiles = np.nonzero(self._when < NOT_YET)
+        self._tiles: Numbers = tiles.copy()  # which is a view of both
         """Of all effects, one after the other, all tiles on which they are to be carried out."""
         self._from = np.searchsorted(effects, np.arange(len(ends) + 1)).tolist()
         """Where those of each begin."""
@@ -85,10 +86,11 @@ class _Section:
         """On how many tiles each is to be carried out yet."""
         self._place, self._end = ends[begins].T.tolist()
         self._own = np.where(self._when < NOT_YET, self._when, -1)
-        """The same, but for -1."""
+        """As ``_when``, but with -1 where there is nothing to be carried out."""
         self._first, self._last = self._when.min(axis=1), self._own.max(axis=1)
         """When each is through on the first of its tiles, and on the last."""
         self._sooner = self._overtaking()
+        """For each effect those that are through before it on some tile, and later than its last on their last one."""
         self._needs: dict[int, Numbers] = {}
         self._of_place: dict[int, list[int]] = defaultdict(list)
         for effect in np.lexsort((ends[begins, 1], ends[begins, 0])).tolist():
@@ -167,7 +169,6 @@ class _Section:
         return [other for other in compress(others, sooner.tolist()) if self._clash(self._place[other], place)]
 
     def _overtaking(self) -> list[list[int]]:
-        """For each effect those that are through before it on some tile, and after it on their last one."""
         low = np.searchsorted(np.maximum.accumulate(self._last), self._last, "right")
         counts = np.searchsorted(self._first, self._last, "right") - low
         parts = np.cumsum(counts) * self._when.shape[1] // AT_ONCE

@@ -104,13 +104,13 @@ class RowMaker:
         return np.array(parts or [0], np.uint64)
 
     def rows(self) -> NDArray[np.int64]:
-        """What instructions do, a row each."""
+        """The rows, by the numbers that :meth:`shared` gives."""
         none = (0,) * len(COLUMNS)
         rows = [[*map(row.get, COLUMNS, none)] for row in self._rows]
         return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
 
     def shared(self, op: Any) -> int:
-        """The number of its row, which it shares with others for a tile's engines that do the same."""
+        """The number of its row. Instructions for a tile's engines that do the same have the same one."""
         if not isinstance(op, Work):
             return self._put(op)
         costs = self._decoder.tensorop(op, self._memories).effort.costs if isinstance(op, TensorOp) else None
@@ -123,7 +123,7 @@ class RowMaker:
         self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](op)})
         return len(self._rows) - 1
 
-    def own(self, op: Any, size_bytes: int, request: int = 0) -> tuple[int, ...]:
+    def own(self, op: Any, size_bytes: int, request: int) -> tuple[int, ...]:
         """What is its own: the numbers of :data:`OWN`; it takes so many bytes on the instruction bus, and is for the
         ``request`` of that number.
         """

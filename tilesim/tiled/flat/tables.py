@@ -44,9 +44,11 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     before which cycles of a section instructions do not begin.
     """
     maker = RowMaker(program, decoder, holds)
-    shared = [maker.shared(op) for section in _sections(program) for op in section]
     taken = [(op, size) for section in _sections(program) for op, size in zip(section, bus_bytes(section), strict=True)]
-    own = [maker.own(*each, request) for each, request in zip(taken, requests_of(program), strict=True)]
+    shared, own = [], []
+    for (op, size_bytes), request in zip(taken, requests_of(program), strict=True):
+        shared.append(maker.shared(op))
+        own.append(maker.own(op, size_bytes, request))
     ops = maker.rows()[shared]
     ops[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
     load, run = (_sent(program, section) for section in (program.load, program.run))

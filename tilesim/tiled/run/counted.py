@@ -181,13 +181,19 @@ class _Counter:
         self._book()
 
     def _moving(self) -> Iterator[tuple[Any, int]]:
-        """What moves bytes of tiles, one for all that move as many for the same ones and layer, and how many."""
-        number, found = self._program.once(Forms).number, dict[Hashable, list[Any]]()
+        """The instructions that move bytes of tiles: one for all that are alike, for the same tiles, layer and
+        receivers, and how many these are.
+        """
+        number = self._program.once(Forms).number
+        first: dict[Hashable, Any] = {}
+        times: Counter[Hashable] = Counter()
         ops: Iterable[Any] = self._program.run
         for op in ops:
             if type(op) in self._movers:
-                found.setdefault((number(op), op.tiles, op.layer, getattr(op, "to", 0)), []).append(op)
-        return ((alike[0], len(alike)) for alike in found.values())
+                same = number(op), op.tiles, op.layer, getattr(op, "to", 0)
+                first.setdefault(same, op)
+                times[same] += 1
+        return ((op, times[same]) for same, op in first.items())
 
     def _carry(self) -> None:
         """Over the instruction bus, from stop to stop."""

@@ -110,7 +110,7 @@ def _probe(program: Program, host: host_driver.HostSide) -> TensorProbe:
 
 
 def _trace(program: Program, timing: Timing, recording: Recording) -> Trace:
-    from tilesim.tiled.run.spans import trace_of_run  # likewise
+    from tilesim.tiled.run.spans import trace_of_run  # which most runs don't need
 
     return trace_of_run(program, timing, recording)
 

@@ -18,11 +18,7 @@ from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import bus_bytes
 from tilesim.tiled.flat.tables import Numbers
-from tilesim.tiled.isa.model.instructions import (
-    Infeed,
-    Instruction,
-    Outfeed,
-)
+from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed
 from tilesim.tiled.isa.model.program import Program
 
 IDLE, BUSY, CREDIT, WORK = (KINDS.index(kind) for kind in ("idle", "busy", "credit", "work"))

@@ -74,7 +74,7 @@ def footprints(op: Instruction, topology: Topology) -> Iterator[Footprint]:
 
 
 def common(pattern: int, other: int, distance: int) -> bool:
-    """Whether two bitmaps have a bit in common, of which the other begins so far behind."""
+    """Whether two bitmaps have a bit in common; ``other`` begins ``distance`` bits behind ``pattern``."""
     return ((other << distance if distance > 0 else other >> -distance) & pattern) != 0
 
 

@@ -7,11 +7,11 @@ the higher number.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
@@ -25,8 +25,7 @@ FLAGS = {flag: k for k, flag in enumerate(Flag)}
 NONE = -1
 
 
-@dataclass(frozen=True)
-class Fence:
+class Fence(Struct, frozen=True):
     """A fence behind the first ``place`` instructions."""
 
     place: int

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import simpy
-from msgspec import Struct, field
+from msgspec import Struct
 
 from tilesim.sim.core.clock import Clock, Work
 from tilesim.sim.core.unit import BUSY, Reason, Unit
@@ -17,7 +17,7 @@ class _Result(Struct, eq=False):
     """Rows that are still to come of an output."""
 
     event: simpy.Event
-    left: int = field(default=0)
+    left: int
 
 
 class HostProcessor:

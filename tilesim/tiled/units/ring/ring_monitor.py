@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from functools import partial
 from itertools import combinations
 
@@ -26,8 +25,7 @@ from tilesim.tiled.rules.ring.readings import Reading
 from tilesim.tiled.topology import Topology
 
 
-@dataclass(frozen=True, eq=False)
-class SentTransfer:
+class SentTransfer(Struct, frozen=True, eq=False):
     """Rows that end with one tail: number ``ordinal`` of the instruction ``sender``, from the ring's stop ``master`` to
     the stops in the bitmap ``to``. The stops of channel B are numbered behind those of A, so that those on two channels
     pass none in common.
