@@ -17,6 +17,7 @@ from tilesim.arithmetic import classify
 from tilesim.machines.statistics import Bus
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
+from tilesim.sim.core.port import NEVER
 from tilesim.sim.core.unit import Reason, Unit
 from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
 from tilesim.tiled.flat.accounts import PROCESSOR
@@ -222,13 +223,11 @@ class _Counter:
             named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
             self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
         for name, acts in self._acts.items():
+            labelled = [(self._labels[layer], [*actions.items()]) for (_, layer), actions in acts.items()]
             for tracks_alike, chosen in self._alike(name, [tiles for tiles, _ in acts]):
-                first = self._units[f"chip.{tracks_alike[0]}"]
-                for (_, layer), actions in compress(acts.items(), chosen):
-                    first.instruction = self._labels[layer]
-                    first.act(actions)
-                for other in tracks_alike[1:]:
-                    self._units[f"chip.{other}"].acted = first.acted
+                acted = _acted(compress(labelled, chosen))
+                for track in tracks_alike:
+                    self._units[f"chip.{track}"].acted = acted
 
     def _alike(self, name: str, bitmaps: Sequence[int]) -> Iterator[tuple[list[str], Sequence[bool]]]:
         """The units of a name that take part in the same of some acts, for these tiles, and in which."""
@@ -303,6 +302,17 @@ class _Counter:
             acts[action] += count
 
 
+def _acted(named: Iterable[tuple[str, Sequence[tuple[Action, int]]]]) -> dict[Action, dict[str, int]]:
+    """How often each action was taken for each instruction, of what some took."""
+    acted: dict[Action, dict[str, int]] = {}
+    for label, actions in named:
+        for action, count in actions:
+            if count:
+                of_each = acted.setdefault(action, {})
+                of_each[label] = of_each.get(label, 0) + count
+    return acted
+
+
 def _parts(program: Program, timing: Timing) -> list[RunPart]:
     """When each request began, and each tile's part in its layers."""
     assert timing.run is not None
@@ -328,17 +338,30 @@ def _share(parts: Sequence[RunPart], who: Sequence[tuple[int, int]], timing: Tim
             shares[layer] = LayerShare()
         return shares[layer]
 
-    events = timing.run.events
-    tensor = (events[:, 3] == [*Engine].index(Engine.TENSOR)) & (events[:, 1] >= 0)
-    for cycle, tile, op, _, what, _ in events[tensor & (events[:, 4] != ROSE)].tolist():
-        own = share(tile, *who[op])
-        if what == BEGAN:
-            own.start = min(own.start, cycle)
-        else:
-            own.end = cycle + 1
+    for tile, number, layer, start, end in _worked(np.array(who, np.int64).reshape(-1, 2), timing.run.events):
+        own = share(tile, number, layer)
+        own.start, own.end = start, end
     where = timing.spent.nonzero()
     columns = [*(axis.tolist() for axis in where), timing.spent[where].tolist()]
     for tile, number, row, cause, cycles in zip(*columns, strict=True):
         share(tile, number, row - 1).spent[CAUSES[cause]] += cycles
     for tile, op, cause, since, until in timing.waits.tolist():
         share(tile, *who[op]).waits.append((SHOWN.get(CAUSES[cause], CAUSES[cause]), range(since, until)))
+
+
+def _worked(who: Numbers, events: Numbers) -> list[list[int]]:
+    """A tile, a request's number, a layer, and from when to when the tile's tensor control worked for it; in the order
+    in which that began. ``who`` are the latter two of each instruction.
+    """
+    of_tensor = (events[:, 3] == [*Engine].index(Engine.TENSOR)) & (events[:, 1] >= 0) & (events[:, 4] != ROSE)
+    cycle, tile, op, _, what, _ = events[of_tensor].T
+    rows = np.column_stack([tile, who[op]])
+    span = who.max(axis=0, initial=0) + 2  # layers begin at -1
+    codes = (tile * span[0] + rows[:, 1]) * span[1] + rows[:, 2] + 1
+    _, first, which = np.unique(codes, return_index=True, return_inverse=True)
+    start, end = np.full(len(first), NEVER), np.zeros(len(first), np.int64)
+    np.minimum.at(start, which[what == BEGAN], cycle[what == BEGAN])
+    np.maximum.at(end, which[what != BEGAN], cycle[what != BEGAN] + 1)
+    found = np.column_stack([rows[first], start, end])[np.argsort(first)]
+    worked: list[list[int]] = found.tolist()
+    return worked
