@@ -134,7 +134,7 @@ def test_without_a_compiler_simpy_runs_everything(program: Program, monkeypatch:
     assert [run.note for run in (plain, asked, auto)] == [
         "",
         f"SimPy ran this, not the compiled engine: {fault}",
-        f"SimPy ran this, in up to fifteen times the time: {fault}",
+        f"SimPy ran this, in up to forty times the time: {fault}",
     ]
 
 

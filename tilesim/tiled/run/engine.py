@@ -61,7 +61,7 @@ def _without_core(error: NoCompiler, asked: bool, program: Program) -> str:
         return f"SimPy ran this, not the compiled engine: {error}"
     if isinstance(error, SwitchedOff) or _instructions(program) < MANY:
         return ""
-    return f"SimPy ran this, in up to fifteen times the time: {error}"
+    return f"SimPy ran this, in up to forty times the time: {error}"
 
 
 def _instructions(program: Program) -> int:
