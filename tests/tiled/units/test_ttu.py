@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import get_args
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -101,7 +102,8 @@ def test_oracle_4_the_alternate_limit(form: str) -> None:
 def test_places_of_rows_may_be_taken_word_by_word() -> None:
     places = TraversalForm(chip_of().tile).places(line(0x100, 2, 0x200), 16, 4)
     assert (len(places), places.width_bytes, places.lowest, places.end) == (8, 4, 0x100, 0x310)
-    assert (places.units * places.unit_bytes).tolist() == [*range(0x100, 0x110, 4), *range(0x300, 0x310, 4)]
+    assert isinstance(places.where, np.ndarray)
+    assert (places.where * places.unit_bytes).tolist() == [*range(0x100, 0x110, 4), *range(0x300, 0x310, 4)]
 
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -26,27 +26,25 @@ class Places:
         self.unit_bytes = aligned & -aligned
         self.shape = addresses.shape
         first, several = addresses.reshape(-1) // self.unit_bytes, width_bytes // self.unit_bytes
-        self.units = first if several == 1 else (first[:, None] + np.arange(several)).reshape(-1)
-        self.in_one_run = bool((self.units[1:] - self.units[:-1] == 1).all())
+        units = first if several == 1 else (first[:, None] + np.arange(several)).reshape(-1)
+        in_one_run = units.size > 0 and bool((units[1:] - units[:-1] == 1).all())
+        self.where: slice | NDArray[np.int64] = slice(int(units[0]), int(units[-1]) + 1) if in_one_run else units
+        """The units: as one run, if they are."""
 
     def __len__(self) -> int:
         return int(self.shape[0])
-
-    @property
-    def where(self) -> slice | NDArray[np.int64]:
-        """The units: as one run, if they are."""
-        if self.in_one_run and self.units.size:
-            start = int(self.units[0])
-            return slice(start, start + self.units.size)
-        return self.units
 
     def part(self, first: int, end: int) -> Places:
         """The accesses ``first`` to ``end`` of a list of them."""
         if (first, end) == (0, len(self)):
             return self
-        units = self.width_bytes // self.unit_bytes
-        part = copy(self)
-        part.units, part.shape = self.units[first * units : end * units], (end - first,)
+        several, part = self.width_bytes // self.unit_bytes, copy(self)
+        first_unit, end_unit = first * several, end * several
+        if isinstance(self.where, slice):
+            part.where = slice(self.where.start + first_unit, self.where.start + end_unit)
+        else:
+            part.where = self.where[first_unit:end_unit]
+        part.shape = (end - first,)
         return part
 
 
@@ -140,6 +138,7 @@ def zeros(samples: int, size_bytes: int) -> Bytes:
     return np.frombuffer(content, np.uint8).reshape(samples, size_bytes)
 
 
+@cache
 @cache
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:
     """A type that NumPy moves whole words with."""
