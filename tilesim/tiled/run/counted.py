@@ -18,7 +18,7 @@ from tilesim.machines.statistics import Bus
 from tilesim.sim.core.action import Action, Actions
 from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.port import NEVER
-from tilesim.sim.core.unit import Reason, Unit
+from tilesim.sim.core.unit import Reason, Unit, add_actions
 from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
 from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, UNITS
@@ -223,9 +223,10 @@ class _Counter:
             named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
             self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
         for name, acts in self._acts.items():
-            labelled = [(self._labels[layer], [*actions.items()]) for (_, layer), actions in acts.items()]
             for tracks_alike, chosen in self._alike(name, [tiles for tiles, _ in acts]):
-                acted = _acted(compress(labelled, chosen))
+                acted: dict[Action, dict[str, int]] = {}
+                for (_, layer), actions in compress(acts.items(), chosen):
+                    add_actions(acted, self._labels[layer], actions)
                 for track in tracks_alike:
                     self._units[f"chip.{track}"].acted = acted
 
@@ -300,17 +301,6 @@ class _Counter:
         acts = self._acts[name][getattr(op, "tiles", 0), op.layer]
         for action, count in actions.items():
             acts[action] += count
-
-
-def _acted(named: Iterable[tuple[str, Sequence[tuple[Action, int]]]]) -> dict[Action, dict[str, int]]:
-    """How often each action was taken for each instruction, of what some took."""
-    acted: dict[Action, dict[str, int]] = {}
-    for label, actions in named:
-        for action, count in actions:
-            if count:
-                of_each = acted.setdefault(action, {})
-                of_each[label] = of_each.get(label, 0) + count
-    return acted
 
 
 def _parts(program: Program, timing: Timing) -> list[RunPart]:
