@@ -139,7 +139,6 @@ def zeros(samples: int, size_bytes: int) -> Bytes:
 
 
 @cache
-@cache
 def _word_type(width_bytes: int) -> np.dtype[np.generic]:
     """A type that NumPy moves whole words with."""
     return np.dtype(f"u{width_bytes}" if width_bytes in (1, 2, 4, 8) else f"V{width_bytes}")

@@ -133,19 +133,27 @@ def _of_steps(timing: Timing) -> NDArray[Any]:
 
 
 def _read(state: _State, what: str) -> Numbers:
-    return _view(state, READOUTS.index(what)).copy()
+    place, count = _found(state, READOUTS.index(what))
+    numbers = np.empty(count, np.int64)
+    ctypes.memmove(numbers.ctypes.data, place, numbers.nbytes)
+    return numbers
 
 
 def _view(state: _State, what: int) -> Numbers:
     """Numbers where the core has them, which live as long as they are looked at."""
-    place = ctypes.c_void_p()
-    count = state.core.core_read(state.place, what, ctypes.byref(place))
+    place, count = _found(state, what)
     if not count:
         return np.empty(0, np.int64)
-    assert place.value is not None
-    numbers = (ctypes.c_int64 * count).from_address(place.value)
+    numbers: Any = (ctypes.c_int64 * count).from_address(place)
     numbers.state = state
     return np.frombuffer(numbers, np.int64)
+
+
+def _found(state: _State, what: int) -> tuple[int, int]:
+    """Where the core has some numbers, and how many."""
+    place = ctypes.c_void_p()
+    count: int = state.core.core_read(state.place, what, ctypes.byref(place))
+    return place.value or 0, count
 
 
 def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:

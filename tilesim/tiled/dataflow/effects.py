@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import ClassVar
 
 import numpy as np
 
@@ -44,20 +45,11 @@ class Effects:
         self._sent_bytes = np.array([self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops])
         self._taken_bytes = self._access_bytes(MemoryName(stacks.topology.mesh.destination))
         """By an access of a mesh-in."""
-        self._verbs: dict[type, Callable[..., None]] = {
-            TensorOp: self._compute,
-            NarrowToWide: self._copy,
-            WideToNarrow: self._copy,
-            MeshIn: self._take_words,
-            MeshOut: self._send,
-            RingConsume: self._take_rows,
-            RingProduce: self._send,
-        }
 
     def carry(self, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         """Let the bytes be as they are when iterations of the instruction at ``place`` are through on ``tiles``."""
         op = self._ops[place]
-        self._verbs[type(op)](op, place, tiles, first, end)
+        self._verbs[type(op)](self, op, place, tiles, first, end)
 
     def takes(self, place: int) -> bool:
         """Whether the instruction at ``place`` takes what others send."""
@@ -158,6 +150,16 @@ class Effects:
     def _access_bytes(self, memory: MemoryName) -> int:
         alike = self._stacks.alike
         return alike.row_bytes if memory == MemoryName.WIDE else alike.word_bytes
+
+    _verbs: ClassVar[Mapping[type, Callable[..., None]]] = {
+        TensorOp: _compute,
+        NarrowToWide: _copy,
+        WideToNarrow: _copy,
+        MeshIn: _take_words,
+        MeshOut: _send,
+        RingConsume: _take_rows,
+        RingProduce: _send,
+    }
 
 
 def _memory(part: Part, name: MemoryName) -> Memory:

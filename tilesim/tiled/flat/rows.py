@@ -6,7 +6,7 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import ceil
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -78,21 +78,6 @@ class RowMaker:
         self._number = program.once(Forms).number
         self._rows: list[Row] = []
         self._by_form: dict[Hashable, tuple[int, Costs | None]] = {}
-        self._makers: Mapping[type, Callable[[Any], Row]] = {
-            TensorOp: self._tensorop,
-            RingConsume: self._counted,
-            RingProduce: self._ring_produce,
-            NarrowToWide: self._copy,
-            WideToNarrow: self._copy,
-            MeshIn: self._mesh_in,
-            MeshOut: self._mesh_out,
-            TileFence: self._tile_fence,
-            Record: self._record,
-            Classify: self._classify,
-            Infeed: self._infeed,
-            Outfeed: self._outfeed,
-            ScalarFence: self._scalar_fence,
-        }
 
     def pool(self) -> NDArray[np.int64]:
         """What the rows' lists hold."""
@@ -120,7 +105,7 @@ class RowMaker:
         return self._by_form[form][0]
 
     def _put(self, op: Any) -> int:
-        self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](op)})
+        self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](self, op)})
         return len(self._rows) - 1
 
     def own(self, op: Any, size_bytes: int, request: int) -> tuple[int, ...]:
@@ -256,6 +241,22 @@ class RowMaker:
             "rise_count": 0 if period else len(rises),
             "rise_period": period,
         }
+
+    _makers: ClassVar[Mapping[type, Callable[[RowMaker, Any], Row]]] = {
+        TensorOp: _tensorop,
+        RingConsume: _counted,
+        RingProduce: _ring_produce,
+        NarrowToWide: _copy,
+        WideToNarrow: _copy,
+        MeshIn: _mesh_in,
+        MeshOut: _mesh_out,
+        TileFence: _tile_fence,
+        Record: _record,
+        Classify: _classify,
+        Infeed: _infeed,
+        Outfeed: _outfeed,
+        ScalarFence: _scalar_fence,
+    }
 
 
 def _period(rises: Sequence[int]) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import compress
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -152,17 +152,6 @@ class _Counter:
         """What goes over the mesh, by the side, the tiles and the layer."""
         self._carried: Counter[tuple[int, int]] = Counter()
         """By how many stops an instruction passes, and the layer, -1 for none."""
-        self._verbs: Mapping[type, Callable[[Any], None]] = {
-            Infeed: self._count_infeed,
-            Outfeed: self._count_outfeed,
-            Classify: self._count_classify,
-            TensorOp: self._count_tensorop,
-        }
-        self._movers: Mapping[type, Callable[[Any, int], None]] = {
-            RingProduce: self._count_ring_produce,
-            MeshOut: self._count_mesh_out,
-            **dict.fromkeys((RingConsume, NarrowToWide, WideToNarrow, MeshIn), self._count_accesses),
-        }
 
     def count(self) -> None:
         tiles = self._topology.tiles
@@ -171,10 +160,10 @@ class _Counter:
         for op, size_bytes in zip(self._program.run, bus_bytes(self._program.run), strict=True):
             if size_bytes:
                 self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
-            if type(op) in self._verbs:
-                self._verbs[type(op)](op)
+            if type(op) in self._counters:
+                self._counters[type(op)](self, op)
         for op, times in self._moving():
-            self._movers[type(op)](op, times)
+            self._movers[type(op)](self, op, times)
         self._carry()
         self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
         self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
@@ -301,6 +290,19 @@ class _Counter:
         acts = self._acts[name][getattr(op, "tiles", 0), op.layer]
         for action, count in actions.items():
             acts[action] += count
+
+    _counters: ClassVar[Mapping[type, Callable[[_Counter, Any], None]]] = {
+        Infeed: _count_infeed,
+        Outfeed: _count_outfeed,
+        Classify: _count_classify,
+        TensorOp: _count_tensorop,
+    }
+    _movers: ClassVar[Mapping[type, Callable[[_Counter, Any, int], None]]] = {
+        RingProduce: _count_ring_produce,
+        MeshOut: _count_mesh_out,
+        **dict.fromkeys((RingConsume, NarrowToWide, WideToNarrow, MeshIn), _count_accesses),
+    }
+    """Those of many instructions that are alike, at once."""
 
 
 def _parts(program: Program, timing: Timing) -> list[RunPart]:

@@ -129,14 +129,15 @@ class StridedProduct(Struct, frozen=True):
         steps, blocks = len(form.grid.step_bounds), len(form.grid.column_bounds)
         order = (*range(blocks, blocks + steps), view.ndim - 1, *range(blocks), view.ndim - 2)
         products = prod(form.grid.step_bounds) * form.inputs
-        weights = np.ascontiguousarray(view.transpose(order)).astype(form.floats).reshape(products, -1)
-        weights = weights[:, : form.columns]
+        elements = np.ascontiguousarray(view.transpose(order)).reshape(products, -1)[:, : form.columns]
+        weights = elements.astype(form.floats, order="C")
         if op.weight_zero_point:
-            weights = weights - form.floats.type(op.weight_zero_point)
+            weights -= form.floats.type(op.weight_zero_point)
         exact = FLOAT64_EXACT if form.wide else FLOAT32_EXACT
-        at_once, bound = products_at_once(weights, magnitude(ELEMENT_DTYPES[op.input_type]), exact)
+        bounds = magnitude(ELEMENT_DTYPES[op.input_type]), magnitude(elements.dtype, op.weight_zero_point)
+        at_once, bound = products_at_once(weights, bounds, exact)
         correction = -op.input_zero_point * added_up(weights).astype(np.int64)
-        weights = np.tile(weights, form.run) if form.run > 1 else np.ascontiguousarray(weights)
+        weights = np.tile(weights, form.run) if form.run > 1 else weights
         return LaneWeights(weights, correction, self._parameters(wide), at_once, bound)
 
     def _parameters(self, wide: Bytes) -> NDArray[np.int32] | None:

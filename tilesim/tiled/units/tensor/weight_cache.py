@@ -24,6 +24,8 @@ EIGHT = 8
 """Bytes that are compared at once: a memory that columns are made of is a multiple of them."""
 LARGEST = 256
 """No byte is larger, less a zero point."""
+BLOCK_ELEMENTS = 1 << 14
+"""Elements whose magnitudes are added up at once: these stay in the processor's cache."""
 NEAR_BYTES = 512
 MOST_BYTES = 48 << 20
 """What is kept in all; what was used longest ago goes first."""
@@ -72,16 +74,26 @@ def added_up(weights: NDArray[np.float32] | NDArray[np.float64]) -> NDArray[Any]
 
 
 def products_at_once(
-    weights: NDArray[np.float32] | NDArray[np.float64], input_bound: int, exact: int = FLOAT32_EXACT
+    weights: NDArray[np.float32] | NDArray[np.float64], bounds: tuple[int, int], exact: int = FLOAT32_EXACT
 ) -> tuple[int, int]:
-    """How many products with inputs up to ``input_bound`` floats that are ``exact`` up to there add up exactly, and the
-    bound of all sums.
+    """How many products floats that are ``exact`` up to there add up exactly, and a bound of all sums; ``bounds`` are
+    those of inputs and weights.
     """
-    magnitudes = np.abs(weights)
-    bound = input_bound * int(added_up(magnitudes).max())
+    input_bound, weight_bound = bounds
+    if (bound := len(weights) * input_bound * weight_bound) <= exact:  # whatever the weights are
+        return len(weights), bound
+    bound = input_bound * _largest_sum(weights)
     if bound <= exact:
         return len(weights), bound
-    return int(exact // (input_bound * max(1.0, float(magnitudes.max())))), bound
+    return exact // (input_bound * max(1, weight_bound)), bound
+
+
+def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
+    """Of the magnitudes in a column."""
+    step = max(1, BLOCK_ELEMENTS // weights.shape[1])
+    blocks = (weights[first : first + step] for first in range(0, len(weights), step))
+    sums = sum(added_up(np.abs(block)).astype(np.float64) for block in blocks)
+    return int(np.max(sums))
 
 
 class CacheEntry(Struct, eq=False):
