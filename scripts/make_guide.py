@@ -307,7 +307,7 @@ def strings_below(node: Scope) -> Iterator[tuple[str, str]]:
                 yield target.id, str(below.value.value)
 
 
-TABLES = {"energy.yaml": "What it costs", "explore/bench/area.yaml": "What it takes of a chip's area"}
+TABLES = {"energy.json": "What it costs", "explore/bench/area.yaml": "What it takes of a chip's area"}
 ASSUMED = re.compile(r"\bassum(?:ed|ption|ptions)\b", re.IGNORECASE)
 
 

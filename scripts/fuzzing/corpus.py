@@ -37,7 +37,7 @@ def corpus(folder: Path, others: Path | None) -> Corpus:
         "onnx": tuple({"m.onnx": data} for data in open_),
         "workload": _shipped("workloads", "m.yaml"),
         "topology": _shipped("topologies", "t.yaml"),
-        "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.yaml").read_bytes()}, {"e.yaml": ENERGY}),
+        "energy": ({"e.yaml": (Path(tilesim.__file__).parent / "energy.json").read_bytes()}, {"e.yaml": ENERGY}),
         "masters": tuple({"m.yaml": text} for text in _transfers()),
         "tasm": (*_dual_masters(), *({n: c for n, c in files.items() if n != "p.tbin"} for files in programs)),
         "tbin": tuple({"p.tbin": files["p.tbin"]} for files in programs),

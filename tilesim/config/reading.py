@@ -44,14 +44,6 @@ def _composed(text: str) -> yaml.Node | None:
         raise yaml.YAMLError("there is no character, or no version, of such a number") from None
 
 
-def read_shipped(path: Path) -> Any:
-    """What is in a file that comes with tilesim: nobody wants to know where a fault of it is, and so it is read in a
-    tenth of the time.
-    """
-    loader = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-    return yaml.load(path.read_bytes(), Loader=loader)  # noqa: S506  (it is a safe one)
-
-
 class Place(NamedTuple):
     """Where a value was written; places sort as a file reads, with the overrides last."""
 

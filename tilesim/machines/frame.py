@@ -7,7 +7,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from functools import partial
 from types import MappingProxyType
-from typing import Literal, TypeVar
+from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tilesim.errors import AccessError, CollisionError, HangError, RunError, refuse
 from tilesim.machines.changed import changed
@@ -17,10 +17,12 @@ from tilesim.printable import unknown
 from tilesim.run import Look, Run, RunProgress
 from tilesim.sim.core.unit import Unit
 from tilesim.sim.trace.recorder import Recorder
-from tilesim.sim.trace.state_log import StateLog
 from tilesim.sim.trace.trace import Trace
 from tilesim.sim.trace.wakeups import WakeupSources
 from tilesim.statistics import EndStatistics, RunStatistics
+
+if TYPE_CHECKING:
+    from tilesim.sim.trace.state_log import StateLog
 
 P = TypeVar("P", bound=Program)
 Op = TypeVar("Op", bound=Instruction)
@@ -46,7 +48,11 @@ def recorder_of(options: RunOptions) -> Recorder | None:
 
 def log_of(options: RunOptions) -> StateLog | None:
     """Who logs the run's signals, if they are to be logged."""
-    return None if options.signals is None else StateLog(options.signals)
+    if options.signals is None:
+        return None
+    from tilesim.sim.trace.state_log import StateLog  # which few runs need
+
+    return StateLog(options.signals)
 
 
 def forget(*_retired: object) -> None:

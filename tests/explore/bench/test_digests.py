@@ -139,7 +139,7 @@ def test_sources_are_those_that_can_decide_a_result() -> None:
     """Whoever adds a folder to tilesim is in, unless it is known to decide nothing."""
     found = {path.as_posix() for path in sources(PACKAGE)}
     assert {
-        "energy.yaml",
+        "energy.json",
         "explore/bench/area.yaml",
         "explore/bench/measure.py",
         "tiled/units/chip.py",
@@ -156,7 +156,7 @@ def test_a_change_of_any_of_them_changes_the_digest_and_of_others_does_not(tmp_p
     (package / "report" / "words.py").write_text("# nothing\n")
     (package / "explore" / "new.py").write_text("# nothing\n")
     assert [sources_digest.__wrapped__(package)] == found == [sources_digest()]
-    for decisive in ("tiled/run/bottleneck.py", "energy.yaml", "explore/bench/measure.py", "api/running.py"):
+    for decisive in ("tiled/run/bottleneck.py", "energy.json", "explore/bench/measure.py", "api/running.py"):
         (package / decisive).write_bytes((package / decisive).read_bytes() + b"#\n")
         found.append(sources_digest.__wrapped__(package))
     (package / "sim" / "new.py").write_text("")

@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
 from tilesim.sim.core.clock import Clock, Phase
-from tilesim.sim.core.port import Port
+from tilesim.sim.core.port import Port, Slot
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.pipe.course import Costs, PipeForm, Slot
+from tilesim.sim.pipe.costs import Costs
+from tilesim.sim.pipe.course import PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 
 TILES = range(3)

@@ -13,9 +13,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.sim.toy import Group, Toy
-from tilesim.sim.core.port import Port
+from tilesim.sim.core.port import Port, Slot
 from tilesim.sim.core.unit import Words
-from tilesim.sim.pipe.course import Activity, Costs, PipeForm, Slot
+from tilesim.sim.pipe.costs import Costs
+from tilesim.sim.pipe.course import Activity, PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 
 RANKS = {"narrow": 1, "wide": 2, "output": 1}

@@ -1,6 +1,6 @@
 """A proxy of a chip's area: its MACs, the bytes of its memories and of its links, times a table of what each takes.
 
-The table, ``area.yaml``, gives every entry its source, as ``energy.yaml`` does. Which keys of a chip make up which part
+The table, ``area.yaml``, gives every entry its source, as ``energy.json`` does. Which keys of a chip make up which part
 is data of its machine (:class:`~tilesim.machines.description.AreaPart`).
 """
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from enum import Enum, auto
 
+from msgspec import Struct
+
 NEVER = 1 << 62
 """A cycle after every run."""
 
@@ -110,3 +112,10 @@ class Port:
                 free -= taken
                 until = min(until, change)
         return max(free, 0), until
+
+
+class Slot(Struct, frozen=True):
+    """A port and the rank with which a stage asks for it."""
+
+    port: Port
+    rank: int

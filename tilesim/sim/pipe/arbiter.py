@@ -10,8 +10,7 @@ import simpy
 from msgspec import Struct, field
 
 from tilesim.sim.core.clock import Clock, Phase, Timer
-from tilesim.sim.core.port import Change, Port
-from tilesim.sim.pipe.course import Slot
+from tilesim.sim.core.port import Change, Port, Slot
 from tilesim.sim.pipe.pipe import Pipe
 
 

@@ -28,8 +28,9 @@ from typing import NamedTuple
 
 from msgspec import Struct
 
-from tilesim.sim.core.port import NEVER, Intervals
-from tilesim.sim.pipe.course import Activity, Charges, Costs, PipeForm, Slot, Stretch, charge
+from tilesim.sim.core.port import NEVER, Intervals, Slot
+from tilesim.sim.pipe.costs import Costs
+from tilesim.sim.pipe.course import Activity, Charges, PipeForm, Stretch, charge
 
 
 class _State(Struct):
@@ -193,10 +194,10 @@ class Pipe:
     def _free(self, cycle: int) -> _Free:
         write, until = self._write.port.free(self._write.rank, cycle)
         issue = issue_beside = True
-        for port, rank in self._issue:
-            left, change = port.free(rank, cycle)
+        for slot in self._issue:
+            left, change = slot.port.free(slot.rank, cycle)
             issue = issue and left > 0
-            issue_beside = issue_beside and left > (port is self._write.port)
+            issue_beside = issue_beside and left > (slot.port is self._write.port)
             until = min(until, change)
         extra = 0
         if self._extra is not None:

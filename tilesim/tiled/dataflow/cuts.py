@@ -13,9 +13,11 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from functools import cached_property
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
+from msgspec import Struct
+from msgspec.structs import astuple
 
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.flat.columns import EVENTS
@@ -29,7 +31,7 @@ HALF = 0.5
 """Just before."""
 
 
-class Piece(NamedTuple):
+class Piece(Struct, frozen=True):
     """Iterations of the instruction at ``place`` up to ``end``, on a tile, are through; pieces come in order."""
 
     place: int
@@ -44,7 +46,7 @@ tile, and up to which iteration.
 NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
 
 
-class Stay(NamedTuple):
+class Stay(Struct, frozen=True):
     """An instruction on a tile, from when to when: places in the log."""
 
     place: int
@@ -124,7 +126,7 @@ def pieces(events: Numbers, meetings: Meetings, needs: Needs, senders: Numbers) 
     cutter = _Cutter(Stays(events), meetings, needs)
     cutter.cut(senders)
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
-    cut = np.array([piece for _, piece in cutter.found], np.int64).reshape(-1, 3)
+    cut = np.array([astuple(piece) for _, piece in cutter.found], np.int64).reshape(-1, 3)
     return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
 
 

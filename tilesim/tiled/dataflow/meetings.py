@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from functools import cached_property, reduce
 from math import prod
 from operator import or_
-from typing import NamedTuple
+from typing import TypeAlias
 
 from msgspec import Struct
 
@@ -31,12 +31,8 @@ PAGE_BYTES = 512
 """Two instructions are looked at closer only if one of them writes a page that the other touches."""
 
 
-class Span(NamedTuple):
-    """Between which bytes an operand touches some, and whether it writes. Wide memory comes behind the narrow one."""
-
-    first: int
-    end: int
-    writes: bool
+Span: TypeAlias = tuple[int, int, bool]
+"""Between which bytes an operand touches some, and whether it writes. Wide memory comes behind the narrow one."""
 
 
 class Form(Struct, frozen=True, dict=True):
@@ -68,7 +64,7 @@ class Form(Struct, frozen=True, dict=True):
         narrow, wide = self.topology.narrow_memory.size_bytes, self.topology.wide_memory.size_bytes
         memory = range(narrow, narrow + wide) if each.memory == MemoryName.WIDE else range(narrow)
         begin = memory.start - base_of(self.op, each.operand)
-        return Span(begin + each.first, begin + each.end, each.writes), memory
+        return (begin + each.first, begin + each.end, each.writes), memory
 
 
 class Traits:
@@ -90,14 +86,14 @@ class Traits:
             base = base_of(self.op, operand)
             if base + first < memory.start or base + end > memory.stop:
                 raise AccessError(f"{self.op.label} addresses bytes that its memory does not have")
-            found.append(Span(base + first, base + end, writes))
+            found.append((base + first, base + end, writes))
         return found
 
     @cached_property
     def pages(self) -> tuple[int, int]:
         """Where it touches something, and where it writes, page by page: bitmaps."""
         pages = [(1 << -(-end // PAGE_BYTES)) - (1 << first // PAGE_BYTES) for first, end, _ in self.touched]
-        written = [pages[k] for k, span in enumerate(self.touched) if span.writes]
+        written = [pages[k] for k, (_, _, writes) in enumerate(self.touched) if writes]
         return reduce(or_, pages, 0), reduce(or_, written, 0)
 
     def pattern(self, operand: int) -> int:

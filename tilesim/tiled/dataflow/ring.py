@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from typing import NamedTuple
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, joined
@@ -19,7 +19,7 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.classification import classified
 
 
-class Taken(NamedTuple):
+class Taken(Struct, frozen=True):
     """Rows of a transfer, from ``row`` on, that an instruction takes as its rows from ``first`` on."""
 
     first: int

@@ -37,7 +37,7 @@ def _those(names: Collection[str]) -> NDArray[np.bool_]:
     return np.array([who in names for who in WHO])
 
 
-HAVE = {name: _those(of) for name, (_, of) in OF_OPS.items()}
+HAVE = {name: _those(column.of) for name, column in OF_OPS.items()}
 """Who has a column."""
 
 
@@ -70,7 +70,8 @@ class _Check:
         self._shapes()
         self._chip()
         self._kinds()
-        for name, (holds, _) in OF_OPS.items():
+        for name, column in OF_OPS.items():
+            holds = column.holds
             rows = np.flatnonzero(HAVE[name][self.who])
             if isinstance(holds, Number):
                 self._number("ops", rows, name, self._column(name)[rows], holds, rows)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.fields import Engine, Flag
 
@@ -34,7 +35,7 @@ KNOWN = tuple(engine for engine in Engine if engine != Engine.RING_CONSUMER_B)
 """The engines that the core has; the last one is left out, of chips with two consumer queues."""
 
 
-class Number(NamedTuple):
+class Number(Struct, frozen=True):
     """From ``least`` to below ``below``, a number or a column of the chip or the same row, and so many ``more``."""
 
     least: int = 0
@@ -42,14 +43,14 @@ class Number(NamedTuple):
     more: int = 0
 
 
-class Bitmap(NamedTuple):
+class Bitmap(Struct, frozen=True):
     """The place of a bitmap, whose bits lie below ``below``: a column of the chip, and so many more."""
 
     below: str
     more: int = 0
 
 
-class Rows(NamedTuple):
+class Rows(Struct, frozen=True):
     """Where a list begins in the pool, of as many rows as the column ``length`` says, each with these ``fields``.
 
     ``step``: by how much the first field rises at least from row to row (None: it may also fall); ``last``: the column
@@ -62,7 +63,7 @@ class Rows(NamedTuple):
     last: str = ""
 
 
-class Column(NamedTuple):
+class Column(Struct, frozen=True):
     """What stands in a column, in rows of these engines or other kinds of instructions; in other rows it means
     nothing.
     """

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from itertools import chain, islice, repeat
-from typing import NamedTuple
+
+from msgspec import Struct
 
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import GivenTensor, HostTensor, Program, awaited_by_step
@@ -12,7 +13,7 @@ from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.host.sendings import PROGRAM, REQUEST, requests, takes_from_host
 
 
-class Sent(NamedTuple):
+class Sent(Struct, frozen=True):
     """What the host sends for a layer (-1: none): a row, or a request's instructions, or nothing in its time."""
 
     layer: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from msgspec import Struct
@@ -48,7 +48,7 @@ class SectionLog(Struct, frozen=True):
     deliveries: Numbers
 
 
-class Stays(NamedTuple):
+class Stays(Struct, frozen=True):
     """What units did in both sections, in their order: by track, rows of :data:`~tilesim.tiled.flat.columns.STAYS`,
     where the core has them, which they keep. ``wakes`` says who waited for a flag that rose: cycle, account, and the
     instruction that raised it (-1: none).

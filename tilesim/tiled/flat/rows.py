@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
 from tilesim.machines.holds import NO_HOLDS, Holds
-from tilesim.sim.pipe.course import Costs
+from tilesim.sim.pipe.costs import Costs
 from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access

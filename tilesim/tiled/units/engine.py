@@ -19,7 +19,8 @@ from tilesim.sim.core.fifo import Fifo
 from tilesim.sim.core.flags import FlagFile
 from tilesim.sim.core.unit import BUSY, Reason, Unit, Wait
 from tilesim.sim.pipe.arbiter import Arbiter
-from tilesim.sim.pipe.course import Activity, Charge, Costs, PipeForm
+from tilesim.sim.pipe.costs import Costs
+from tilesim.sim.pipe.course import Activity, Charge, PipeForm
 from tilesim.sim.pipe.pipe import Pipe
 from tilesim.sim.trace.recorder import Waker
 from tilesim.tiled.isa.model.accesses import operands

@@ -12,8 +12,7 @@ from __future__ import annotations
 from msgspec import Struct
 
 from tilesim.sim.core.memory import Memory
-from tilesim.sim.core.port import Port
-from tilesim.sim.pipe.course import Slot
+from tilesim.sim.core.port import Port, Slot
 from tilesim.tiled.isa.model.accesses import OperandSizes, result_unit_bytes
 from tilesim.tiled.isa.model.fields import Engine, MemoryName
 from tilesim.tiled.isa.model.instructions import TensorOp

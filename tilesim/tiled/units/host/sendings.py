@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 import simpy
 from msgspec import Struct
@@ -46,7 +46,7 @@ Content: TypeAlias = Bytes | MadeRow
 """A row, (samples, row bytes), or one that is yet to be made."""
 
 
-class HostRow(NamedTuple):
+class HostRow(Struct, frozen=True):
     """A row of the host's, and how many bytes of it the link carries."""
 
     data: Content

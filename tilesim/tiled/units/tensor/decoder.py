@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct
 
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.pipe.course import Costs
+from tilesim.sim.pipe.costs import Costs
 from tilesim.tiled.isa.model.instructions import TensorOp
 from tilesim.tiled.isa.model.likeness import likeness, shape
 from tilesim.tiled.isa.model.loops import Indices
