@@ -146,15 +146,7 @@ def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
         for action, (count, size_bytes) in each.items():
             before = total.get(action, NOTHING)
             total[action] = before[0] + count, before[1] + size_bytes
-    counted: EnergyStatistics = {
-        "table": {},
-        "units": [{"track": track, "actions": _bare(sums), "pj": 0.0} for track, sums in sorted(units.items())],
-        "layers": [{"actions": _bare(sums), "total_pj": 0.0} for sums in of_layers[:-1]],
-        "outside_layers": {"actions": _bare(of_layers[-1]), "total_pj": 0.0},
-        "actions": _bare(total),
-        "total_pj": 0.0,
-    }
-    return priced(counted, default_table())
+    return _document(sorted(units.items()), of_layers, total, default_table())
 
 
 def _by_layer(columns: Sequence[Sequence[int]], layers: int) -> Iterator[tuple[int, tuple[int, int]]]:
@@ -168,18 +160,26 @@ def _by_layer(columns: Sequence[Sequence[int]], layers: int) -> Iterator[tuple[i
         yield layer, (count, size_bytes)
 
 
-def _bare(sums: Sums) -> EnergyByAction:
-    return {str(action): {"count": count, "bytes": moved, "pj": 0.0} for action, (count, moved) in sums.items()}
-
-
 def priced(energy: EnergyStatistics, table: Table) -> EnergyStatistics:
     """An energy document with what its actions cost by another ``table``."""
-    actions = _priced(energy["actions"], table)
+    units = [(unit["track"], _sums(unit["actions"])) for unit in energy["units"]]
+    layers = [_sums(layer["actions"]) for layer in (*energy["layers"], energy["outside_layers"])]
+    return _document(units, layers, _sums(energy["actions"]), table)
+
+
+def _sums(actions: EnergyByAction) -> Sums:
+    return {Action(name): (action["count"], action["bytes"]) for name, action in actions.items()}
+
+
+def _document(units: Iterable[tuple[str, Sums]], layers: Iterable[Sums], total: Sums, table: Table) -> EnergyStatistics:
+    """``layers``: the last one is none."""
+    *of_layers, outside = (_of_layer(sums, table) for sums in layers)
+    actions = _priced(total, table)
     return {
         "table": {str(action): _row(table[action]) for action in Action if action in table},
-        "units": [_of_unit(unit, table) for unit in energy["units"]],
-        "layers": [_of_layer(layer, table) for layer in energy["layers"]],
-        "outside_layers": _of_layer(energy["outside_layers"], table),
+        "units": [_of_unit(track, sums, table) for track, sums in units],
+        "layers": of_layers,
+        "outside_layers": outside,
         "actions": actions,
         "total_pj": _sum(actions),
     }
@@ -189,25 +189,25 @@ def _row(entry: ActionCost) -> EnergyTableRow:
     return {"pj": entry.pj, "per": entry.per, "technology": entry.technology, "source": entry.source}
 
 
-def _of_unit(unit: UnitEnergy, table: Table) -> UnitEnergy:
-    actions = _priced(unit["actions"], table)
-    return {"track": unit["track"], "actions": actions, "pj": _sum(actions)}
+def _of_unit(track: str, sums: Sums, table: Table) -> UnitEnergy:
+    actions = _priced(sums, table)
+    return {"track": track, "actions": actions, "pj": _sum(actions)}
 
 
-def _of_layer(layer: LayerEnergy, table: Table) -> LayerEnergy:
-    actions = _priced(layer["actions"], table)
+def _of_layer(sums: Sums, table: Table) -> LayerEnergy:
+    actions = _priced(sums, table)
     return {"actions": actions, "total_pj": _sum(actions)}
 
 
-def _priced(actions: EnergyByAction, table: Table) -> EnergyByAction:
+def _priced(sums: Sums, table: Table) -> EnergyByAction:
     """The actions in the order of :class:`~tilesim.sim.core.action.Action`."""
-    return {str(action): _cost(actions[action], table[action]) for action in ACTIONS if action in actions}
+    return {str(action): _cost(*sums[action], table[action]) for action in ACTIONS if action in sums}
 
 
-def _cost(action: ActionEnergy, entry: ActionCost) -> ActionEnergy:
-    amount = action["bytes" if entry.per == "byte" else "count"]
-    return {"count": action["count"], "bytes": action["bytes"], "pj": round(entry.pj * amount, DIGITS)}
+def _cost(count: int, size_bytes: int, entry: ActionCost) -> ActionEnergy:
+    amount = size_bytes if entry.per == "byte" else count
+    return {"count": count, "bytes": size_bytes, "pj": round(entry.pj * amount, DIGITS)}
 
 
 def _sum(actions: EnergyByAction) -> float:
-    return round(float(sum(action["pj"] for action in actions.values())), DIGITS)
+    return round(float(sum([action["pj"] for action in actions.values()])), DIGITS)

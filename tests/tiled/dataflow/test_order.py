@@ -5,20 +5,22 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import combinations
-from typing import Any, cast
+from typing import Any, TypeAlias, cast
 
 import numpy as np
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, Piece, in_order, pieces
+from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, in_order, pieces
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.order import Order, Refused
 from tilesim.tiled.isa.model.fields import Engine
 
 TENSOR, COPY, IN, OUT = 0, 4, 5, 9
 """Engines."""
+Piece: TypeAlias = tuple[int, int, int]
+"""An instruction, a tile, and up to which iteration."""
 
 
 @dataclass(frozen=True)
@@ -145,23 +147,23 @@ def carried(
 
 
 def test_all_tiles_are_carried_out_at_once() -> None:
-    found = [Piece(0, 0, 4), Piece(1, 0, 4), Piece(0, 1, 4), Piece(1, 1, 4)]
+    found = [(0, 0, 4), (1, 0, 4), (0, 1, 4), (1, 1, 4)]
     assert carried(found, Made({})) == [(0, [0, 1], 0, 4), (1, [0, 1], 0, 4)]
 
 
 def test_pieces_follow_one_another() -> None:
-    found = [Piece(0, 0, 1), Piece(0, 1, 1), Piece(0, 0, 4), Piece(0, 1, 4)]
+    found = [(0, 0, 1), (0, 1, 1), (0, 0, 4), (0, 1, 4)]
     assert carried(found, Made({})) == [(0, [0, 1], 0, 1), (0, [0, 1], 1, 4)]
 
 
 def test_who_come_in_different_orders_are_taken_apart() -> None:
-    found = [Piece(0, 0, 4), Piece(1, 0, 4), Piece(1, 1, 4), Piece(0, 1, 4)]
+    found = [(0, 0, 4), (1, 0, 4), (1, 1, 4), (0, 1, 4)]
     assert carried(found, Made({})) == [(0, [0], 0, 4), (1, [0, 1], 0, 4), (0, [1], 0, 4)]
     assert carried(found, Made({}, meet=[])) == [(1, [0, 1], 0, 4), (0, [0, 1], 0, 4)]
 
 
 def test_who_takes_comes_behind_who_sends() -> None:
-    found = [Piece(0, 1, 4), Piece(1, 0, 4)]
+    found = [(0, 1, 4), (1, 0, 4)]
     assert carried(found, Made({}, meet=[]), sent_by_one_up_to(4)) == [(1, [0], 0, 4), (0, [1], 0, 4)]
 
 
@@ -172,25 +174,27 @@ def sent_by_one_up_to(end: int) -> Any:
 
 def test_what_can_never_come_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another instruction sends"):
-        carried([Piece(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))
+        carried([(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))
 
 
 def test_what_is_never_sent_whole_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another instruction sends"):
-        carried([Piece(1, 0, 4), Piece(0, 1, 4)], Made({}, meet=[]), sent_by_one_up_to(8))
+        carried([(1, 0, 4), (0, 1, 4)], Made({}, meet=[]), sent_by_one_up_to(8))
 
 
 @st.composite
 def retirements(draw: st.DrawFn) -> tuple[list[Piece], set[tuple[int, int]]]:
     """Instructions on some of three tiles, as they retire there, in any order; and which of them meet."""
     there = draw(st.lists(st.sets(st.integers(0, 2), min_size=1), min_size=1, max_size=8))
-    found = draw(st.permutations([Piece(place, tile, 4) for place, tiles in enumerate(there) for tile in tiles]))
+    found = draw(st.permutations([(place, tile, 4) for place, tiles in enumerate(there) for tile in tiles]))
     pairs = [(one, other) for other in range(len(there)) for one in range(other)]
     return found, draw(st.sets(st.sampled_from(pairs))) if pairs else set()
 
 
+Piece = tuple[int, int, int]
+
 TANGLED = [
-    Piece(place, tile, 4)
+    (place, tile, 4)
     for place, tile in [(1, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 0), (0, 0), (1, 2), (3, 0), (3, 1), (3, 2), (4, 0)]
 ]
 """0 and 1 wait for each other, and 2 is the first one on a tile where it, too, meets 0."""

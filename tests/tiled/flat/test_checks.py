@@ -95,7 +95,7 @@ def test_the_tables_of_programs_are_right() -> None:
 
 @pytest.mark.parametrize("name", [name for name, column in OF_OPS.items() if isinstance(column.holds, Number)])
 def test_a_number_keeps_within_its_bounds(name: str) -> None:
-    holds, of = OF_OPS[name]
+    holds, of = OF_OPS[name].holds, OF_OPS[name].of
     assert isinstance(holds, Number)
     tables, row = a_row(*of)
     for wrong in (holds.least - 1, HUGE):
@@ -126,7 +126,7 @@ LISTS = {name: column for name, column in OF_OPS.items() if isinstance(column.ho
 
 def listed(name: str) -> tuple[Tables, int, int]:
     """Tables, a row with such a list, and where that begins in the pool; of rises, one that is made up."""
-    holds, of = LISTS[name]
+    holds, of = LISTS[name].holds, LISTS[name].of
     assert isinstance(holds, Rows)
     if name != "rises":
         tables, row = a_row(*of, count=holds.length)

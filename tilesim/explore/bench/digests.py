@@ -60,7 +60,9 @@ def sources_digest(package: Path = PACKAGE) -> str:
 
 def sources(package: Path) -> Iterator[Path]:
     """The sources and tables in ``package``, the folder of tilesim, that can decide a result, in order."""
-    paths = sorted(path.relative_to(package) for ending in ("py", "yaml", "json") for path in package.rglob(f"*.{ending}"))
+    paths = sorted(
+        path.relative_to(package) for ending in ("py", "yaml", "json") for path in package.rglob(f"*.{ending}")
+    )
     for path in paths:
         if path.parts[0] not in {"_shipped", *DECIDES_NOTHING} or path.parts[:2] == BENCH:
             yield path

@@ -59,7 +59,8 @@ SHOWN = {"idle": Reason.INSTRUCTION}
 
 def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     """What there is to say of a run that came to its end."""
-    units = {track: Unit(Clock(), track) for track in tracks(program)}
+    clock = Clock()
+    units = {track: Unit(clock, track) for track in tracks(program)}
     for track, cycles in (timing.units or {}).items():
         units[track].cycles = dict(cycles)
     if program.steps:

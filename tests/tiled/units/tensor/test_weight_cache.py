@@ -6,7 +6,14 @@ import numpy as np
 import pytest
 
 from tilesim.tiled.units.tensor import weight_cache
-from tilesim.tiled.units.tensor.weight_cache import LaneWeights, WeightCache, added_up, joined, products_at_once
+from tilesim.tiled.units.tensor.weight_cache import (
+    BLOCK_ELEMENTS,
+    LaneWeights,
+    WeightCache,
+    added_up,
+    joined,
+    products_at_once,
+)
 
 
 def made(value: float) -> LaneWeights:
@@ -59,10 +66,18 @@ def test_spans_that_hardly_lie_apart_are_looked_at_as_one() -> None:
 def test_as_many_products_at_once_as_float32_holds() -> None:
     weights = np.full((2000, 2), 100, np.float32)
     weights[:, 1] = -50
-    assert products_at_once(weights[:1000], 128) == (1000, 12_800_000)
-    at_once, bound = products_at_once(weights, 128)
+    assert products_at_once(weights[:1000], (128, 128)) == (1000, 16_384_000)  # whatever the weights are
+    assert products_at_once(weights[:1100], (128, 128)) == (1100, 14_080_000)
+    at_once, bound = products_at_once(weights, (128, 128))
     assert bound == 25_600_000
-    assert at_once * 128 * 100 <= 1 << 24 < (at_once + 1) * 128 * 100
+    assert at_once * 128 * 128 <= 1 << 24 < (at_once + 1) * 128 * 128
+
+
+@pytest.mark.parametrize("columns", [1, 3, BLOCK_ELEMENTS + 1])
+def test_the_bound_of_all_sums_is_that_of_the_largest_column(columns: int) -> None:
+    weights = np.random.default_rng(0).integers(-128, 128, (520, columns)).astype(np.float32)
+    _, bound = products_at_once(weights, (255, 128))
+    assert bound == 255 * int(np.abs(weights).sum(axis=0, dtype=np.float64).max())
 
 
 @pytest.mark.parametrize("rows", [3, 1 << 16, (1 << 16) + 1])
