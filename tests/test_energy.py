@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from tilesim.energy import (
@@ -43,11 +44,15 @@ def test_the_table_is_that_of_its_sources() -> None:
     assert pj[Action.RING_HOP] == pytest.approx(2 * pj[Action.MAC_8X8])
 
 
+def tally(tracks: list[str], action: Action, counts: list[list[int]], width_bytes: int = 0) -> Tally:
+    return Tally(tracks, action, np.array(counts), np.array(counts) * width_bytes)
+
+
 def test_a_document_is_counts_times_energies() -> None:
     found = document(
         [
-            Tally("a", Action.WIDE_READ, [0, 1], [2, 1], [512, 256]),
-            Tally("b", Action.ADD_32, [-1], [30], [0]),
+            tally(["a", "c"], Action.WIDE_READ, [[2, 1, 0, 0], [0, 0, 0, 0]], 256),
+            tally(["b"], Action.ADD_32, [[0, 0, 0, 30]]),
         ],
         layers=3,
     )
@@ -65,9 +70,7 @@ def test_a_document_is_counts_times_energies() -> None:
 def test_entries_of_a_file_replace_ours_and_price_the_same_counts_anew(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("wide_read: {pj: 2, source: measured}\nadd_8: {pj: 0.01, per: addition}\n")
-    before = document(
-        [Tally("a", Action.WIDE_READ, [0], [2], [512]), Tally("a", Action.ADD_32, [0], [10], [0])], layers=1
-    )
+    before = document([tally(["a"], Action.WIDE_READ, [[2, 0]], 256), tally(["a"], Action.ADD_32, [[10, 0]])], layers=1)
     after = priced(before, load_table(path))
     assert after["layers"][0]["actions"]["wide_read"] == {"count": 2, "bytes": 512, "pj": 1024.0}
     assert after["total_pj"] == 1025.0

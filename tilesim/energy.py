@@ -11,13 +11,14 @@ word.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
 
 import numpy as np
 from msgspec import Struct, json
+from numpy.typing import NDArray
 from pydantic import AfterValidator, Field, create_model
 
 from tilesim.config import ConfigSection, load
@@ -50,6 +51,7 @@ UNITS: Mapping[Action, str] = {
 }
 """What the energy of an action is per, unless it is a byte."""
 
+Counts: TypeAlias = NDArray[np.int64]
 Table = Mapping[Action, ActionCost]
 """What every action costs."""
 
@@ -111,53 +113,42 @@ def load_table(path: Path) -> Table:
 
 
 class Tally(Struct, frozen=True):
-    """How often the unit ``track`` took an ``action``: for each of some layers (-1: none) the count, and the bytes;
-    arithmetic has none.
+    """How often each of the units ``tracks`` took an ``action``, and the bytes of that, which arithmetic has none of:
+    int64 (units, layers + 1), the last column for no layer.
     """
 
-    track: str
+    tracks: Sequence[str]
     action: Action
-    layers: Sequence[int]
-    counts: Sequence[int]
-    sizes_bytes: Sequence[int]
+    counts: Counts
+    sizes_bytes: Counts
 
 
 Sums: TypeAlias = dict[Action, tuple[int, int]]
 """How often each action was taken, and on how many bytes."""
-NOTHING = (0, 0)
 
 
 def document(tallies: Iterable[Tally], layers: int) -> EnergyStatistics:
     """What ``run.json`` holds of the energy of a run of so many ``layers``, by the table that comes with tilesim."""
     units: dict[str, Sums] = defaultdict(dict)
-    by_action: dict[Action, tuple[list[int], ...]] = defaultdict(lambda: ([], [], []))
+    by_action: dict[Action, Counts] = defaultdict(lambda: np.zeros((2, layers + 1), np.int64))
     for tally in tallies:
-        parts, of_unit = (tally.layers, tally.counts, tally.sizes_bytes), units[tally.track]
-        for column, part in zip(by_action[tally.action], parts, strict=True):
-            column.extend(part)
-        before = of_unit.get(tally.action, NOTHING)
-        of_unit[tally.action] = before[0] + sum(tally.counts), before[1] + sum(tally.sizes_bytes)
-    of_layers: list[Sums] = [{} for _ in range(layers + 1)]  # that of none is the last one
-    for action, columns in by_action.items():
-        for layer, sums in _by_layer(columns, layers):
-            of_layers[layer][action] = sums
+        numbers = np.stack([tally.counts, tally.sizes_bytes])
+        by_action[tally.action] += numbers.sum(axis=1)
+        for track, *sums in zip(tally.tracks, *numbers.sum(axis=2).tolist(), strict=True):
+            _add(units[track], tally.action, *sums)
+    of_layers: list[Sums] = [{} for _ in range(layers + 1)]
     total: Sums = {}
-    for each in of_layers:
-        for action, (count, size_bytes) in each.items():
-            before = total.get(action, NOTHING)
-            total[action] = before[0] + count, before[1] + size_bytes
-    return _document(sorted(units.items()), of_layers, total, default_table())
+    for action, numbers in by_action.items():
+        _add(total, action, *numbers.sum(axis=1).tolist())
+        for of_layer, sums in zip(of_layers, numbers.T.tolist(), strict=True):
+            _add(of_layer, action, *sums)
+    return _document(sorted((track, sums) for track, sums in units.items() if sums), of_layers, total, default_table())
 
 
-def _by_layer(columns: Sequence[Sequence[int]], layers: int) -> Iterator[tuple[int, tuple[int, int]]]:
-    """What was counted for each layer that has some."""
-    of_layer, *numbers = (np.array(column, np.int64) for column in columns)
-    sums = np.zeros((2, layers + 1), np.int64)
-    for own, each in zip(sums, numbers, strict=True):
-        np.add.at(own, of_layer, each)
-    for layer in sorted({*columns[0]}):
-        count, size_bytes = sums[:, layer].tolist()
-        yield layer, (count, size_bytes)
+def _add(sums: Sums, action: Action, count: int, size_bytes: int) -> None:
+    if count or size_bytes:
+        before = sums.get(action, (0, 0))
+        sums[action] = before[0] + count, before[1] + size_bytes
 
 
 def priced(energy: EnergyStatistics, table: Table) -> EnergyStatistics:

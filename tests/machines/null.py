@@ -18,6 +18,7 @@ from tilesim.assembly.files import Assembly
 from tilesim.assembly.records import Grammar
 from tilesim.errors import refuse
 from tilesim.machines import frame, host, program, statistics, topology
+from tilesim.machines.accounts import accounts_of
 from tilesim.machines.machine import Array, Machine
 from tilesim.machines.options import CompileOptions, RunOptions
 from tilesim.machines.program import DataSegment, Layer
@@ -97,8 +98,9 @@ class Null(Machine[Topology, Program]):
         ends = {"start_cycle": 0, "end_cycle": cycles, "latency_cycles": cycles}
         request = {"network": program.name, **ends, "outputs": [*range(len(program.outputs))]}
         document = statistics.document(
-            program, range(cycles), load_cycles=0, macs=network.macs, peak_macs_per_cycle=0, units=[unit], links=[],
-            buses={}, tallies=[], bottleneck=Bottleneck(Counter(macs=cycles)),
+            program, range(cycles), load_cycles=0, macs=network.macs, peak_macs_per_cycle=0,
+            accounts=accounts_of(program, [unit]),
+            bottleneck=Bottleneck(Counter(macs=cycles)),
             layers=[_layer(program, k, each) for k in range(len(program.layers))],
             requests=[request], throughput_per_second=program.topology.clock_hz / cycles, trace=trace,
         )  # fmt: skip

@@ -16,7 +16,7 @@ from tests.tiled.units.bench import Bench, at, chip_of, line, nest
 from tilesim import simulate
 from tilesim.arithmetic.average import average_scaling
 from tilesim.errors import ProgramError, RunError
-from tilesim.machines.statistics import by_layer, total
+from tilesim.machines.accounts import accounts_of
 from tilesim.sim.core.action import Action, Actions
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.model.fields import Alternate
@@ -33,7 +33,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.isa.model.program import Layer, Program
 from tilesim.tiled.run.measured import buses_of, measured
-from tilesim.tiled.run.statistics import tallies
+from tilesim.tiled.run.statistics import carriers, widths
 from tilesim.tiled.stepped.chip import Chip
 from tilesim.tiled.stepped.memory import Bytes, Memory, Port
 from tilesim.tiled.topology import Topology
@@ -74,9 +74,12 @@ def counted(track: str, *ops: Instruction, chip: Topology | None = None, host_ro
     """What a unit counts of ``ops``, run on a chip of one tile if no other is given."""
     bench = Bench(chip)
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
-    found = tallies(Program("test", bench.chip.topology, (), ops), measured(bench.chip))
-    mine = (tally for tally in found if tally.track == f"chip.{track}")
-    return {tally.action: sum(tally.counts) for tally in mine}
+    found = measured(Program("test", bench.chip.topology, (), ops), bench.chip)
+    return {
+        tally.action: int(tally.counts[tally.tracks.index(f"chip.{track}")].sum())
+        for tally in found.accounts.tallies(carriers(found.buses), widths(bench.chip.topology))
+        if f"chip.{track}" in tally.tracks and tally.counts[tally.tracks.index(f"chip.{track}")].any()
+    }
 
 
 # ---- buses ---------------------------------------------------------------------------------------------------------
@@ -88,10 +91,8 @@ def moved(bus: str, *ops: Instruction, host_rows: int = 0) -> list[tuple[int, in
     bench.run(*ops, host_rows=[np.zeros((1, ROW), np.uint8)] * host_rows)
     buses = buses_of(bench.chip)
     layers = (Layer("a", "convolution", 0), Layer("b", "convolution", 0))
-    found = [
-        total(buses),
-        *by_layer(Program("test", bench.chip.topology, (), ops, layers=layers), buses),
-    ]
+    accounts = accounts_of(Program("test", bench.chip.topology, (), ops, layers=layers), bench.chip.units)
+    found = [accounts.total(buses), *accounts.by_layer(buses)]
     return [(of_bus[bus]["entered"], of_bus[bus]["carried"]) for of_bus in found]
 
 
@@ -125,7 +126,7 @@ def test_an_instruction_enters_its_bus_once_and_no_width_changes_its_bytes() -> 
     assert moved("instruction_bus", both, first) == [(80, 144), (64, 128), (16, 16)]
     narrow = Bench(chip_of(2, 1, instruction_bus={"width_bytes": 1}))
     narrow.run(both, first)
-    assert total(buses_of(narrow.chip))["instruction_bus"] == {"entered": 80, "carried": 144}
+    assert narrow.bytes_by_bus()["instruction_bus"] == {"entered": 80, "carried": 144}
 
 
 # ---- actions, by hand ---------------------------------------------------------------------------------------------

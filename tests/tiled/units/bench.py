@@ -8,10 +8,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.machines.accounts import accounts_of
 from tilesim.sim.core.memory import Bytes
 from tilesim.sim.trace.recorder import Recorder
+from tilesim.statistics import BytesByBus
 from tilesim.tiled.isa.model.fields import Alternate, Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.measured import buses_of
 from tilesim.tiled.topology import Grid, Topology
 from tilesim.tiled.units.chip import Chip
 
@@ -52,6 +56,10 @@ class Bench:
 
     def wide(self, tile: int = 0) -> Bytes:
         return self.chip.tiles[tile].memories.wide.bytes
+
+    def bytes_by_bus(self) -> BytesByBus:
+        """What its buses have carried."""
+        return accounts_of(Program("bench", self.chip.topology, (), ()), self.chip.units).total(buses_of(self.chip))
 
     def randomise(self) -> None:
         """Random bytes in the memories of tile 0."""

@@ -9,11 +9,9 @@ import pytest
 import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
-from tilesim.machines.statistics import total
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.fields import Side
 from tilesim.tiled.isa.model.instructions import Broadcast, MeshIn, TileFence
-from tilesim.tiled.run.measured import buses_of
 
 FILL = MeshIn(tiles=1, side=Side.NORTH, write=line(0, 10, 4), fill=0, label="fill")
 """6 words on the bus, 11 cycles of work."""
@@ -79,7 +77,7 @@ def test_broadcasts_can_be_passed_on() -> None:
 def test_bytes_are_counted_once_a_stop() -> None:
     bench = Bench(chip_of(3, 1))
     bench.run(Broadcast(tiles=2, label="mark"), replace(FILL, tiles=4))
-    found = total(buses_of(bench.chip))["instruction_bus"]
+    found = bench.bytes_by_bus()["instruction_bus"]
     assert found == {"entered": 16 + 96, "carried": 2 * 16 + 3 * 96}
 
 

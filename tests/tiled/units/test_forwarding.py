@@ -11,11 +11,9 @@ import tilesim
 from tests.tiled.programs import program
 from tests.tiled.units.bench import Bench, chip_of, line
 from tilesim.errors import HangError
-from tilesim.machines.statistics import total
 from tilesim.tiled.isa.checks.program import faults
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, RingConsume, RingProduce
 from tilesim.tiled.rules.proof import proof_of
-from tilesim.tiled.run.measured import buses_of
 from tilesim.tiled.units.ring.ring import Packet
 
 ROW, TILES = 256, 2
@@ -130,7 +128,7 @@ def test_an_infeed_that_is_busy_holds_the_sink_up() -> None:
 def test_a_forwarded_row_enters_the_ring_twice() -> None:
     made = bench()
     made.run(take(2), forward(2), send(2))
-    found = total(buses_of(made.chip))
+    found = made.bytes_by_bus()
     assert found["ring"] == {"entered": 4 * ROW, "carried": 2 * (3 + 2) * ROW}
     assert found["host"] == {"entered": 0, "carried": 0}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from tilesim.energy import UNITS
 from tilesim.machines import statistics
-from tilesim.machines.statistics import Bus
+from tilesim.machines.accounts import Bus, accounts_of
 from tilesim.rotating.isa.model.instructions import ReadHostMemory
 from tilesim.rotating.isa.model.program import Layer, Program
 from tilesim.rotating.run.bottleneck import MACS, bottlenecks_of
@@ -21,7 +21,8 @@ WIDTHS = {action: 1 for action in Action if action not in UNITS}
 def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: Trace | None) -> RunStatistics:
     """Everything that ``run.json`` holds of a run that took the cycles ``run``."""
     topology, cycles = program.topology, len(run)
-    bottlenecks, buses = bottlenecks_of(program, chip), {"host": Bus(chip.links, chip.links)}
+    accounts, links = accounts_of(program, [*chip.units, *chip.links]), [link.track for link in chip.links]
+    bottlenecks, buses = bottlenecks_of(program, chip), {"host": Bus(links, links)}
     request: RequestStatistics = {
         "network": program.name,
         "loaded": bool(program.load),
@@ -30,17 +31,18 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
         "latency_cycles": cycles,
         "outputs": list(range(len(program.outputs))),
     }
-    moved = statistics.by_layer(program, buses)
+    moved = accounts.by_layer(buses)
     return statistics.document(
         program,
         run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers),
         peak_macs_per_cycle=topology.macs_per_cycle,
-        units=chip.units,
-        links=chip.links,
+        accounts=accounts,
+        links=links,
         buses=buses,
-        tallies=statistics.tallies(program, chip.units, {Action.HOST_TRANSFER: chip.links}, WIDTHS),
+        carriers={Action.HOST_TRANSFER: links},
+        widths=WIDTHS,
         bottleneck=whole(bottlenecks.values()),
         layers=[_layer(program, layer, bottlenecks[k], run.start, moved[k]) for k, layer in enumerate(program.layers)],
         requests=[request],

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from tilesim.energy import UNITS
 from tilesim.machines import statistics
-from tilesim.machines.statistics import Bus
+from tilesim.machines.accounts import Bus, accounts_of
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
@@ -36,22 +36,23 @@ def document(program: Program, chip: Chip, load_cycles: int, run: range, trace: 
     """
     topology, cycles = program.topology, len(run)
     requests = list(_requests(program, chip, run))
+    accounts = accounts_of(program, [*chip.units, *chip.links])
     bottlenecks, buses = bottlenecks_of(program, chip), _buses(chip)
-    carriers = {Action.HOST_TRANSFER: (chip.infeed, chip.outfeed, chip.instructions)}
     common = statistics.document(
         program,
         run,
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers) * program.inferences,
         peak_macs_per_cycle=topology.macs_per_cycle,
-        units=chip.units,
-        links=chip.links,
+        accounts=accounts,
+        links=[link.track for link in chip.links],
         buses=buses,
-        tallies=statistics.tallies(program, chip.units, carriers, WIDTHS),
+        carriers={Action.HOST_TRANSFER: [link.track for link in (chip.infeed, chip.outfeed, chip.instructions)]},
+        widths=WIDTHS,
         bottleneck=whole(bottlenecks.values()),
         layers=[
-            _layer(program, layer, bottlenecks[k], run.start, moved)
-            for k, (layer, moved) in enumerate(zip(program.layers, statistics.by_layer(program, buses), strict=True))
+            _layer(program, program.layers[k], bottlenecks[k], run.start, moved)
+            for k, moved in enumerate(accounts.by_layer(buses))
         ],
         requests=requests,
         throughput_per_second=topology.clock_hz * program.inferences / max(1, cycles),
@@ -71,7 +72,8 @@ def _buses(chip: Chip) -> dict[str, Bus]:
         "weight_memory": [chip.weight_memory],
         "instructions": [chip.instructions],
     }
-    return {name: Bus(units, units) for name, units in links.items()}
+    tracks = {name: [unit.track for unit in units] for name, units in links.items()}
+    return {name: Bus(own, own) for name, own in tracks.items()}
 
 
 def _requests(program: Program, chip: Chip, run: range) -> Iterator[RequestStatistics]:

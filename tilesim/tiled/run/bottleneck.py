@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+
+import numpy as np
 
 from tilesim.sim.bottleneck import NO_LAYER, Bottleneck
 from tilesim.sim.core.unit import BUSY, Reason
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import ORDINALS, Flag
 from tilesim.tiled.isa.model.instructions import Infeed
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.sheet import SHEET
 from tilesim.tiled.run.measured import Measured
-from tilesim.tiled.units.shares import RunPart
+from tilesim.tiled.run.shares import Shares
 
 OTHER = "flags"
 CAUSES: Mapping[str, str] = {
@@ -48,50 +51,44 @@ def bottlenecks_of(program: Program, measured: Measured) -> dict[int, Bottleneck
     layers = {k: Bottleneck() for k in range(len(program.layers))}
     for number, part in enumerate(measured.parts):
         began = measured.began[number] if number < len(measured.began) else 0
-        for k, before in enumerate(_before(part, len(layers))):
-            layers[k].cycles.update(_in_part(part, k, before, "host" if k in from_host else "ring", began))
-    left = sum(unit.cycles.get(Reason.WORK.kind, 0) for unit in measured.mac_arrays)
+        for cause, spent in zip((*part.causes, NO_WORK, "host"), _cycles(part, began).T.tolist(), strict=True):
+            for k, layer in layers.items():
+                if spent[k]:
+                    layer.cycles[_cause(cause, "host" if k in from_host else "ring")] += spent[k]
+    cycles = measured.accounts.cycles
+    left = sum(cycles[f"chip.tile{tile}.mac_array"].get(Reason.WORK.kind, 0) for tile in range(program.topology.tiles))
     return {**layers, NO_LAYER: Bottleneck(Counter({NO_WORK: left}))}
 
 
-def _before(part: RunPart, layers: int) -> Iterator[tuple[int, int]]:
-    """For each layer, the last one before it that any tile had a share in (-1: none), and when all before were over."""
-    ends: dict[int, int] = {}
-    for shares in part.shares:
-        for k, share in shares.items():
-            ends[k] = max(ends.get(k, 0), share.end)
-    last, over = -1, ends.get(-1, 0)
-    for k in range(layers):
-        yield last, over
-        if k in ends:
-            last, over = k, max(over, ends[k])
+def _cycles(part: Shares, began: int) -> Numbers:
+    """For each layer the cycles for each cause, and behind them those without work, and those that wait for the host.
 
-
-def _in_part(part: RunPart, layer: int, before: tuple[int, int], ring: str, began: int) -> Counter[str]:
-    """Where a tile had no share in the last layer before, its wait for this one begins when all before are over. The
-    controller ``began`` with the part's instructions in that cycle.
+    Where a tile had no share in the last layer before, its wait for this one begins when all before are over. The
+    controller ``began`` with the part's instructions in that cycle: what a tile waits for before had not come from the
+    host.
     """
-    total: Counter[str] = Counter()
-    last, over = before
-    for shares in part.shares:
-        share = shares.get(layer)
-        if share is None:
-            continue
-        for what, cycles in share.spent.items():
-            total[_cause(what, ring)] += cycles
-        elsewhere = 0 if last in shares else over
-        for what, wait in share.waits:
-            without = min(len(wait), max(0, elsewhere - wait.start))
-            unsent = _unsent(what, range(wait.start + without, wait.stop), began)
-            total[NO_WORK] += without
-            total["host"] += unsent
-            total[_cause(what, ring)] += len(wait) - without - unsent
-    return total
+    last, over = _before(part)
+    there = np.zeros((part.worked[:, 0].max(initial=0) + 1, len(part.spent)), bool)
+    there[part.worked[:, 0], part.worked[:, 1]] = True
+    tile, layer, cause, start, end = part.waits.T
+    elsewhere = np.where(there[tile, last[layer]], 0, over[layer])
+    without = np.minimum(end - start, np.maximum(0, elsewhere - start))
+    of_instruction = np.array([what == Reason.INSTRUCTION for what in part.causes], bool)[cause]
+    unsent = np.where(of_instruction, np.maximum(0, np.minimum(end, began) - start - without), 0)
+    cycles = np.pad(part.spent, ((0, 0), (0, 2)))
+    np.add.at(cycles, (layer, cause), end - start - without - unsent)
+    np.add.at(cycles, (layer, -2), without)
+    np.add.at(cycles, (layer, -1), unsent)
+    return cycles
 
 
-def _unsent(what: str, wait: range, began: int) -> int:
-    """Cycles of a wait in which the instruction that it is for had not come from the host."""
-    return len(range(wait.start, min(wait.stop, began))) if what == Reason.INSTRUCTION else 0
+def _before(part: Shares) -> tuple[Numbers, Numbers]:
+    """For each layer, the last one before it that any tile had a share in (-1: none), and when all before were over."""
+    last, over = np.full_like(part.ended, -1), np.full_like(part.ended, part.ended[-1])
+    for k in range(1, len(over) - 1):
+        last[k] = k - 1 if part.tiles[k - 1] else last[k - 1]
+        over[k] = max(over[k - 1], part.ended[k - 1])
+    return last, over
 
 
 def _cause(what: str, ring: str) -> str:

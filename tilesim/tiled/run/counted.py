@@ -8,17 +8,17 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import compress
+from itertools import chain
 from typing import Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.arithmetic import classify
-from tilesim.machines.statistics import Bus
+from tilesim.machines.accounts import Accounts, Acted, Bus
 from tilesim.sim.core.action import Action, Actions
-from tilesim.sim.core.clock import Clock
 from tilesim.sim.core.port import NEVER
-from tilesim.sim.core.unit import Reason, Unit, add_actions
+from tilesim.sim.core.unit import Reason
 from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
 from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, UNITS
@@ -46,30 +46,27 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
 from tilesim.tiled.run.measured import Measured
+from tilesim.tiled.run.shares import Shares
 from tilesim.tiled.units.classification import PER_COMPARISON, PER_ELEMENT
 from tilesim.tiled.units.host.sendings import takes_from_host
 from tilesim.tiled.units.memories import TileMemories
-from tilesim.tiled.units.shares import LayerShare, RunPart
 from tilesim.tiled.units.tensor.decoder import Decoder
 
 NOT_THERE = Engine.RING_CONSUMER_B
 """What no chip has whose programs are covered."""
-SHOWN = {"idle": Reason.INSTRUCTION}
+SHOWN = tuple(Reason.INSTRUCTION if cause == "idle" else cause for cause in CAUSES)
 
 
 def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     """What there is to say of a run that came to its end."""
-    clock = Clock()
-    units = {track: Unit(clock, track) for track in tracks(program)}
-    for track, cycles in (timing.units or {}).items():
-        units[track].cycles = dict(cycles)
-    if program.steps:
-        _count_steps(program, timing, units[PROCESSOR])
-    _Counter(program, units, decoder).count()
-    tiles = range(program.topology.tiles)
-    mac_arrays = [units[f"chip.tile{tile}.mac_array"] for tile in tiles]
     assert timing.received is not None
     assert timing.steps is not None
+    counter = _Counter(program, decoder)
+    counter.count()
+    cycles = {track: (timing.units or {}).get(track, {}) for track in tracks(program)}
+    if program.steps:
+        cycles[PROCESSOR] = _of_processor(timing)
+    accounts = Accounts.of(cycles, counter.moved, [*counter.acted()], len(program.layers))
     began_at, ends_at = timing.steps.T.tolist()
     steps_began = dict(zip((step.label for step in program.steps), began_at, strict=True))
     made_at = dict(zip((step.makes for step in program.steps), ends_at, strict=True))
@@ -83,18 +80,17 @@ def counted(program: Program, timing: Timing, decoder: Decoder) -> Measured:
     assert came is not None
     announced = program.topology.host.announces_requests
     began = [max(part.start, there) for part, there in zip(parts, came.tolist(), strict=True)] if announced else []
-    return Measured([*units.values()], _buses(units), mac_arrays, parts, began, arrival, [], steps_began)
+    return Measured(accounts, _buses(cycles), parts, began, arrival, [], steps_began)
 
 
-def _count_steps(program: Program, timing: Timing, processor: Unit) -> None:
-    """What the host's processor does: it waits for rows, takes the time of a step, and has no more to do at last."""
+def _of_processor(timing: Timing) -> dict[str, int]:
+    """Of the host's own processor: it waits for rows, takes the time of a step, and has no more to do at last."""
     assert timing.steps is not None
     began, ended = timing.steps.T
     busy, end = int((ended - began).sum()), int(ended[-1])
     idle = timing.start + timing.cycles - end
     cycles = {"busy": busy, Reason.FIFO.kind: end - timing.start - busy, "idle": idle}
-    processor.cycles = {kind: count for kind, count in cycles.items() if count}
-    processor.moved = {step.label: step.bytes for step in program.steps}
+    return {kind: count for kind, count in cycles.items() if count}
 
 
 def tracks(program: Program) -> Iterator[str]:
@@ -115,16 +111,14 @@ def tracks(program: Program) -> Iterator[str]:
     yield from [PROCESSOR] if program.steps else []
 
 
-def _buses(units: dict[str, Unit]) -> dict[str, Bus]:
-    def some(start: str, end: str = "") -> list[Unit]:
-        return [unit for track, unit in units.items() if track.startswith(start) and track.endswith(end)]
-
-    mesh, host = some("chip.mesh."), [units["chip.host.infeed"], units["chip.host.outfeed"]]
-    producers = some("chip.tile", ".ring_producer")
+def _buses(tracks: Iterable[str]) -> dict[str, Bus]:
+    parts = ("chip.mesh.", "chip.ring.", "chip.instruction_bus.", ".ring_producer")
+    mesh, ring, stops, producers = ([track for track in tracks if part in track] for part in parts)
+    host = ["chip.host.infeed", "chip.host.outfeed"]
     return {
-        "ring": Bus([units["chip.infeed"], *producers, units["chip.classifier"]], some("chip.ring.")),
+        "ring": Bus(["chip.infeed", *producers, "chip.classifier"], ring),
         "mesh": Bus(mesh, mesh),
-        "instruction_bus": Bus([units["chip.controller"]], some("chip.instruction_bus.")),
+        "instruction_bus": Bus(["chip.controller"], stops),
         "host": Bus(host, host),
     }
 
@@ -132,22 +126,21 @@ def _buses(units: dict[str, Unit]) -> dict[str, Bus]:
 class _Counter:
     """Counts what each instruction of a run does, for the units that do it."""
 
-    def __init__(self, program: Program, units: dict[str, Unit], decoder: Decoder) -> None:
-        self._program, self._units, self._decoder = program, units, decoder
+    def __init__(self, program: Program, decoder: Decoder) -> None:
+        self._program, self._decoder = program, decoder
         self._topology = program.topology
         self._row_bytes = program.topology.wide_memory.row_bytes
         self._word_bytes = program.topology.narrow_memory.word_bytes
         self._memories = TileMemories("counted", program.topology, 1)
         self._outgoing = Outgoing(program)
-        self._labels: dict[int, str] = {}
-        for op in program.run:
-            self._labels.setdefault(op.layer, op.label)
         self._acts: dict[str, dict[tuple[int, int], Counter[Action]]] = defaultdict(lambda: defaultdict(Counter))
         """By the unit's name, then by the tiles, none for a unit of the chip, and the layer."""
         self._sides: dict[tuple[type, str], list[tuple[str, Action]]] = {}
-        layers, nodes = len(program.layers) + 1, self._topology.ring_links
-        self._moves: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
-        self._ring = np.zeros((nodes, layers), np.int64)
+        self._layers = layers = len(program.layers) + 1
+        """The last one is none."""
+        self.moved: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
+        """By the unit's track, for each layer."""
+        self._ring = np.zeros((self._topology.ring_links, layers), np.int64)
         self._produced = np.zeros((self._topology.tiles, layers), np.int64)
         self._sent: Counter[tuple[Side, int, int]] = Counter()
         """What goes over the mesh, by the side, the tiles and the layer."""
@@ -157,7 +150,7 @@ class _Counter:
     def count(self) -> None:
         tiles = self._topology.tiles
         for each in sent(self._program, self._program.run):
-            self._move("host.infeed", each.layer, each.size_bytes)
+            self.moved["chip.host.infeed"][each.layer] += each.size_bytes
         for op, size_bytes in zip(self._program.run, bus_bytes(self._program.run), strict=True):
             if size_bytes:
                 self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
@@ -166,10 +159,27 @@ class _Counter:
         for op, times in self._moving():
             self._movers[type(op)](self, op, times)
         self._carry()
-        self._moves |= {f"ring.link{node}": passing for node, passing in enumerate(self._ring)}
-        self._moves |= {f"tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
+        self.moved |= {f"chip.ring.link{node}": passing for node, passing in enumerate(self._ring)}
+        self.moved |= {f"chip.tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
         self._send()
-        self._book()
+
+    def acted(self) -> Iterator[Acted]:
+        """How often each unit took each action."""
+        tiles = self._topology.tiles
+        for name, acts in self._acts.items():
+            bitmaps, layers = zip(*acts, strict=True)
+            tracks = [f"chip.tile{tile}.{name}" for tile in range(tiles)] if bitmaps[0] else [f"chip.{name}"]
+            rows = tile_rows(bitmaps, tiles) if bitmaps[0] else np.ones((len(acts), 1), bool)
+            for action in dict.fromkeys(chain.from_iterable(acts.values())):
+                counts = [each[action] for each in acts.values()]
+                yield Acted(tracks, action, self._for_layers(rows, layers, counts))
+
+    def _for_layers(self, rows: NDArray[np.bool_], layers: Sequence[int], counts: Sequence[int]) -> Numbers:
+        """For each unit and layer: ``rows`` say which units each of the ``counts``, for its layer, is of."""
+        found, order = np.zeros((rows.shape[1], self._layers), np.int64), np.argsort(layers, kind="stable")
+        there, starts = np.unique(np.array(layers)[order], return_index=True)
+        found[:, there] = np.add.reduceat((rows * np.array(counts)[:, None])[order], starts, axis=0).T
+        return found
 
     def _moving(self) -> Iterator[tuple[Any, int]]:
         """The instructions that move bytes of tiles: one for all that are alike, for the same tiles, layer and
@@ -192,45 +202,16 @@ class _Counter:
         for (stops, layer), size_bytes in self._carried.items():
             carried[stops, layer] += size_bytes
         passed = carried[::-1].cumsum(axis=0)[-2::-1]
-        self._moves["controller"] += carried.sum(axis=0)
-        self._moves |= {f"instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
+        self.moved["chip.controller"] += carried.sum(axis=0)
+        self.moved |= {f"chip.instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
 
     def _send(self) -> None:
         """Over the mesh."""
-        tiles = self._topology.tiles
-        over = {side: np.zeros((tiles, len(self._program.layers) + 1), np.int64) for side in Side}
-        rows = tile_rows([bitmap for _, bitmap, _ in self._sent], tiles)
-        for row, ((side, _, layer), size_bytes) in zip(rows, self._sent.items(), strict=True):
-            over[side][row, layer] += size_bytes
-        for side, of_tiles in over.items():
-            sending = np.flatnonzero(of_tiles.any(axis=1)).tolist()
-            self._moves |= {f"mesh.tile{tile}.{side}": of_tiles[tile] for tile in sending}
-
-    def _book(self) -> None:
-        labels = [self._labels.get(layer, "") for layer in (*range(len(self._program.layers)), -1)]
-        for track, moved in self._moves.items():
-            shown = np.flatnonzero(moved)
-            named = zip(shown.tolist(), moved[shown].tolist(), strict=True)
-            self._units[f"chip.{track}"].moved = {labels[layer]: moved_bytes for layer, moved_bytes in named}
-        for name, acts in self._acts.items():
-            for tracks_alike, chosen in self._alike(name, [tiles for tiles, _ in acts]):
-                acted: dict[Action, dict[str, int]] = {}
-                for (_, layer), actions in compress(acts.items(), chosen):
-                    add_actions(acted, self._labels[layer], actions)
-                for track in tracks_alike:
-                    self._units[f"chip.{track}"].acted = acted
-
-    def _alike(self, name: str, bitmaps: Sequence[int]) -> Iterator[tuple[list[str], Sequence[bool]]]:
-        """The units of a name that take part in the same of some acts, for these tiles, and in which."""
-        if not bitmaps[0]:
-            yield [name], [True] * len(bitmaps)
-            return
-        rows = tile_rows(bitmaps, self._topology.tiles)
-        found: dict[bytes, list[int]] = defaultdict(list)
-        for tile in np.flatnonzero(rows.any(axis=0)).tolist():
-            found[rows[:, tile].tobytes()].append(tile)
-        for tiles in found.values():
-            yield [f"tile{tile}.{name}" for tile in tiles], rows[:, tiles[0]].tolist()
+        for side in dict.fromkeys(side for side, _, _ in self._sent):
+            own = [(tiles, layer, size) for (way, tiles, layer), size in self._sent.items() if way is side]
+            bitmaps, layers, sizes = zip(*own, strict=True)
+            over = self._for_layers(tile_rows(bitmaps, self._topology.tiles), layers, sizes)
+            self.moved |= {f"chip.mesh.tile{tile}.{side}": sent for tile, sent in enumerate(over) if sent.any()}
 
     def _count_tensorop(self, op: TensorOp) -> None:
         decoded = self._decoder.tensorop(op, self._memories)
@@ -258,11 +239,11 @@ class _Counter:
         self._sent[op.side, op.tiles, op.layer] += times * size_bytes
 
     def _count_outfeed(self, op: Outfeed) -> None:
-        self._move("host.outfeed", op.layer, sum(self._outgoing.sizes(op)))
+        self.moved["chip.host.outfeed"][op.layer] += sum(self._outgoing.sizes(op))
 
     def _count_infeed(self, op: Infeed) -> None:
         size_bytes = op.rows * self._row_bytes
-        self._move("infeed", op.layer, op.transfers * size_bytes)
+        self.moved["chip.infeed"][op.layer] += op.transfers * size_bytes
         for k in range(op.transfers):
             self._pass(0, op.to << k, op.layer, size_bytes)
         if op.source == "data" and not takes_from_host(op, self._topology):
@@ -270,7 +251,7 @@ class _Counter:
 
     def _count_classify(self, op: Classify) -> None:
         size_bytes = -(-reply_bytes(op) // self._row_bytes) * self._row_bytes
-        self._move("classifier", op.layer, size_bytes)
+        self.moved["chip.classifier"][op.layer] += size_bytes
         self._pass(self._topology.tiles + 1, 1 << self._topology.tiles + 1, op.layer, size_bytes)
         actions = PER_ELEMENT if op.function in classify.SOFTMAXES else PER_COMPARISON
         looks = op.elements * classify.passes(op.function, op.scaling)
@@ -283,9 +264,6 @@ class _Counter:
         reach = (before or to).bit_length() + nodes * (before > 0)
         self._ring[sender : min(reach, nodes), layer] += size_bytes
         self._ring[: max(0, reach - nodes), layer] += size_bytes
-
-    def _move(self, track: str, layer: int, size_bytes: int) -> None:
-        self._moves[track][layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
         acts = self._acts[name][getattr(op, "tiles", 0), op.layer]
@@ -306,55 +284,36 @@ class _Counter:
     """Those of many instructions that are alike, at once."""
 
 
-def _parts(program: Program, timing: Timing) -> list[RunPart]:
-    """When each request began, and each tile's part in its layers."""
-    assert timing.run is not None
-    requests, events = requests_of(program), timing.run.events
-    begins = {request.begins for request in program.requests if request.begins}
-    ops = (*program.load, *program.run)
-    issued = events[events[:, 3] == len(Engine) + UNITS.index("controller")].tolist()
-    starts = [timing.start, *(cycle for cycle, _, place, *_ in issued if ops[place].label in begins)]
-    parts = [RunPart(start, [{} for _ in range(program.topology.tiles)]) for start in starts]
-    _share(parts, [(number, op.layer) for number, op in zip(requests, ops, strict=True)], timing)
-    return parts
-
-
-def _share(parts: Sequence[RunPart], who: Sequence[tuple[int, int]], timing: Timing) -> None:
-    """Tell what tiles did for requests and layers; ``who`` are those of each instruction."""
+def _parts(program: Program, timing: Timing) -> list[Shares]:
+    """When each request began, and what tiles did for its layers."""
     assert timing.run is not None
     assert timing.spent is not None
     assert timing.waits is not None
-
-    def share(tile: int, number: int, layer: int) -> LayerShare:
-        shares = parts[number].shares[tile]
-        if layer not in shares:
-            shares[layer] = LayerShare()
-        return shares[layer]
-
-    for tile, number, layer, start, end in _worked(np.array(who, np.int64).reshape(-1, 2), timing.run.events):
-        own = share(tile, number, layer)
-        own.start, own.end = start, end
-    where = timing.spent.nonzero()
-    columns = [*(axis.tolist() for axis in where), timing.spent[where].tolist()]
-    for tile, number, row, cause, cycles in zip(*columns, strict=True):
-        share(tile, number, row - 1).spent[CAUSES[cause]] += cycles
-    for tile, op, cause, since, until in timing.waits.tolist():
-        share(tile, *who[op]).waits.append((SHOWN.get(CAUSES[cause], CAUSES[cause]), range(since, until)))
+    events, ops = timing.run.events, (*program.load, *program.run)
+    begins = {request.begins for request in program.requests if request.begins}
+    issued = events[events[:, 3] == len(Engine) + UNITS.index("controller")].tolist()
+    starts = [timing.start, *(cycle for cycle, _, place, *_ in issued if ops[place].label in begins)]
+    who = np.array([*zip(requests_of(program), (op.layer for op in ops), strict=True)], np.int64).reshape(-1, 2)
+    tile, op, cause, since, until = timing.waits.T
+    waits = np.stack([tile, who[op, 1], cause, since, until], axis=1)
+    spent, worked = np.roll(timing.spent.sum(axis=0), -1, axis=1), _worked(who, events)
+    return [
+        Shares(start, SHOWN, worked[worked[:, 0] == number, 1:], spent[number], waits[who[op, 0] == number])
+        for number, start in enumerate(starts)
+    ]
 
 
-def _worked(who: Numbers, events: Numbers) -> list[list[int]]:
-    """A tile, a request's number, a layer, and from when to when the tile's tensor control worked for it; in the order
-    in which that began. ``who`` are the latter two of each instruction.
+def _worked(who: Numbers, events: Numbers) -> Numbers:
+    """A request's number, a tile, a layer, and from when to when the tile's tensor control worked for it. ``who`` are
+    the number and the layer of each instruction.
     """
     of_tensor = (events[:, 3] == [*Engine].index(Engine.TENSOR)) & (events[:, 1] >= 0) & (events[:, 4] != ROSE)
     cycle, tile, op, _, what, _ = events[of_tensor].T
-    rows = np.column_stack([tile, who[op]])
-    span = who.max(axis=0, initial=0) + 2  # layers begin at -1
-    codes = (tile * span[0] + rows[:, 1]) * span[1] + rows[:, 2] + 1
+    rows = np.column_stack([who[op, 0], tile, who[op, 1]])
+    span = rows.max(axis=0, initial=0) + 2  # layers begin at -1
+    codes = (rows[:, 0] * span[1] + rows[:, 1]) * span[2] + rows[:, 2] + 1
     _, first, which = np.unique(codes, return_index=True, return_inverse=True)
     start, end = np.full(len(first), NEVER), np.zeros(len(first), np.int64)
     np.minimum.at(start, which[what == BEGAN], cycle[what == BEGAN])
     np.maximum.at(end, which[what != BEGAN], cycle[what != BEGAN] + 1)
-    found = np.column_stack([rows[first], start, end])[np.argsort(first)]
-    worked: list[list[int]] = found.tolist()
-    return worked
+    return np.column_stack([rows[first], start, end])

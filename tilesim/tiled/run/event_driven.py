@@ -98,7 +98,9 @@ def run_on_simpy(
     return Run(
         outputs=outputs,
         cycles=len(cycles),
-        statistics=told(statistics.document(program, measured(chip), load_cycles, cycles, trace, findings), instant),
+        statistics=told(
+            statistics.document(program, measured(program, chip), load_cycles, cycles, trace, findings), instant
+        ),
         tensors=host.tensors() | probe.tensors(outputs) if options.keep_tensors else {},
         trace=trace,
         signals=chip.log.signals(len(cycles)) if chip.log else None,
@@ -115,7 +117,7 @@ def _stopped(program: Program, chip: Chip, error: RunError) -> Run:
     (section, start), now = chip.section, chip.clock.cycle
     cycles = range(start, chip.stop(sound=not isinstance(error, AccessError)))
     trace, load_cycles = _trace_of(program, chip), len(cycles) if section == "load" else start
-    document = told(statistics.document(program, measured(chip), load_cycles, cycles, trace), chip.instants)
+    document = told(statistics.document(program, measured(program, chip), load_cycles, cycles, trace), chip.instants)
     signals = chip.log.signals(len(cycles)) if chip.log and section == "run" else None
     return Run([], len(cycles), frame.ended(document, error, section, now - start), trace=trace, signals=signals)
 

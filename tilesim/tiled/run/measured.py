@@ -8,38 +8,37 @@ from typing import TYPE_CHECKING
 from msgspec import Struct, field
 
 from tilesim.findings import Finding
-from tilesim.machines.statistics import Bus
+from tilesim.machines.accounts import Accounts, Bus, accounts_of
 from tilesim.sim.core.unit import Unit
 from tilesim.tiled.isa.model.fields import Engine
-from tilesim.tiled.units.shares import RunPart
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.shares import Shares, shares_of
 
 if TYPE_CHECKING:
     from tilesim.tiled.units.chip import Chip
 
 
 class Measured(Struct, frozen=True):
-    """What was measured of a run: all units, in the order of their chip, and ``buses`` and ``mac_arrays`` among them;
-    the ``parts`` of the run; when the controller ``began`` with each request that the host announced; when the last row
-    of some outputs was at the host; what was noticed; and when the host's own steps began, by label.
+    """What was measured of a run: the ``accounts`` of all units, of which ``buses`` are made; the ``parts`` of the run;
+    when the controller ``began`` with each request that the host announced; when the last row of some outputs was at
+    the host; what was noticed; and when the host's own steps began, by label.
     """
 
-    units: Sequence[Unit]
+    accounts: Accounts
     buses: Mapping[str, Bus]
-    mac_arrays: Sequence[Unit]
-    parts: Sequence[RunPart]
+    parts: Sequence[Shares]
     began: Sequence[int]
     arrival: Callable[[Iterable[int]], int]
     findings: Sequence[Finding]
     steps_began: Mapping[str, int] = field(default_factory=dict)
 
 
-def measured(chip: Chip) -> Measured:
+def measured(program: Program, chip: Chip) -> Measured:
     """What units have counted themselves since the run began."""
     return Measured(
-        chip.units,
+        accounts_of(program, chip.units),
         buses_of(chip),
-        [tile.tensor.mac_unit for tile in chip.tiles],
-        chip.parts,
+        [shares_of(part, len(program.layers)) for part in chip.parts],
         chip.sequencer.began,
         chip.host_outfeed.arrival,
         chip.monitor.findings(),
@@ -57,11 +56,14 @@ def buses_of(chip: Chip) -> dict[str, Bus]:
     producers = [tile.engines[Engine.RING_PRODUCER].unit for tile in chip.tiles]
     mesh = [link.unit for link in chip.mesh]
     host = [chip.host_infeed.unit, chip.host_outfeed.unit]
+    stops = [*dict.fromkeys(stop.link for stop in chip.stops)]
     return {
-        "ring": Bus(
-            [chip.infeed.unit, *producers, chip.classifier.unit], [*dict.fromkeys(stop.link for stop in chip.stops)]
-        ),
-        "mesh": Bus(mesh, mesh),
-        "instruction_bus": Bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
-        "host": Bus(host, host),
+        "ring": _bus([chip.infeed.unit, *producers, chip.classifier.unit], stops),
+        "mesh": _bus(mesh, mesh),
+        "instruction_bus": _bus([chip.sequencer.unit], [stop.unit for stop in chip.bus]),
+        "host": _bus(host, host),
     }
+
+
+def _bus(entries: Iterable[Unit], links: Iterable[Unit]) -> Bus:
+    return Bus([unit.track for unit in entries], [unit.track for unit in links])

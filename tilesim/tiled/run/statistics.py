@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Mapping, Sequence
 from itertools import accumulate, pairwise
 
-from tilesim.energy import Tally
 from tilesim.findings import Finding
 from tilesim.machines import statistics
+from tilesim.machines.accounts import Bus
 from tilesim.sim.bottleneck import Bottleneck, whole
 from tilesim.sim.core.action import Action
 from tilesim.sim.trace.trace import Trace
@@ -47,10 +47,7 @@ def document(
     topology, cycles = program.topology, len(run)
     requests = _requests(program, measured, run)
     interval = _interval([request["end_cycle"] for request in requests])
-    buses = measured.buses
-    links = [unit for name in ("ring", "mesh", "instruction_bus") for unit in buses[name].links]
-    carriers = {unit.track for unit in links}
-    bottlenecks, moved_by_layer = bottlenecks_of(program, measured), statistics.by_layer(program, buses)
+    buses, bottlenecks = measured.buses, bottlenecks_of(program, measured)
     at_host = [*host_steps(program, measured.steps_began, run.start)]
     said = statistics.document(
         program,
@@ -58,13 +55,15 @@ def document(
         load_cycles=load_cycles,
         macs=sum(layer.macs for layer in program.layers),
         peak_macs_per_cycle=topology.tiles * topology.macs_per_cycle,
-        units=[unit for unit in measured.units if unit.track not in carriers],
-        links=links,
+        accounts=measured.accounts,
+        links=[track for name in ("ring", "mesh", "instruction_bus") for track in buses[name].links],
         buses=buses,
-        tallies=tallies(program, measured),
+        carriers=carriers(buses),
+        widths=widths(topology),
         bottleneck=whole(bottlenecks.values()),
         layers=[
-            _layer(program, measured, k, run.start, bottlenecks[k], moved) for k, moved in enumerate(moved_by_layer)
+            _layer(program, measured, k, run.start, bottlenecks[k], moved)
+            for k, moved in enumerate(measured.accounts.by_layer(buses))
         ],
         requests=requests,
         throughput_per_second=topology.clock_hz / max(1, interval or cycles),
@@ -145,9 +144,8 @@ def _layer(
     Tiles go on to the next layer as soon as they can, so that layers overlap: ``start_cycle`` tells.
     """
     layer = program.layers[k]
-    parts = [[shares[k] for shares in part.shares if k in shares] for part in measured.parts]
-    spans = [(min(share.start for share in part), max(share.end for share in part)) for part in parts if part]
-    tiles, cycles = max(map(len, parts)), sum(end - first for first, end in spans)
+    spans = [(int(part.began[k]), int(part.ended[k])) for part in measured.parts if part.tiles[k]]
+    tiles, cycles = max(int(part.tiles[k]) for part in measured.parts), sum(end - first for first, end in spans)
     return {
         "network": layer.network or program.name,
         "name": layer.name,
@@ -167,22 +165,18 @@ def _layer(
     }
 
 
-def tallies(program: Program, measured: Measured) -> Iterator[Tally]:
-    """Everything that units have counted since the run began: what carries bytes (links, host, the controller as it
-    fetches instructions) these, each other unit what it did.
-    """
-    buses = measured.buses
-    carriers = {
+def carriers(buses: Mapping[str, Bus]) -> dict[Action, Sequence[str]]:
+    """What carries bytes by an action: links, host, the controller as it fetches instructions."""
+    return {
         Action.RING_HOP: buses["ring"].links,
         Action.MESH_HOP: buses["mesh"].links,
         Action.INSTRUCTION_HOP: buses["instruction_bus"].links,
         Action.INSTRUCTION_MEMORY_READ: buses["instruction_bus"].entries,
         Action.HOST_TRANSFER: buses["host"].links,
     }
-    return statistics.tallies(program, measured.units, carriers, _widths(program.topology))
 
 
-def _widths(topology: Topology) -> dict[Action, int]:
+def widths(topology: Topology) -> dict[Action, int]:
     """The bytes of an action that moves some."""
     word, row = topology.narrow_memory.word_bytes, topology.wide_memory.row_bytes
     words = (Action.NARROW_READ, Action.NARROW_WRITE, Action.MESH_HOP)

@@ -10,7 +10,6 @@ import pytest
 import tilesim
 from tests.tiled.programs import program, same
 from tests.tiled.units.bench import Bench, chip_of, line
-from tilesim.machines.statistics import total
 from tilesim.tiled import stepped
 from tilesim.tiled.isa.assembly import ASSEMBLY
 from tilesim.tiled.isa.checks.program import faults
@@ -24,7 +23,6 @@ from tilesim.tiled.isa.model.instructions import (
     program_bytes,
 )
 from tilesim.tiled.isa.model.sheet import SHEET
-from tilesim.tiled.run.measured import buses_of
 from tilesim.tiled.topology import Topology
 
 NORTH = MeshIn(tiles=1, side=Side.NORTH, write=line(0, 10, 4), fill=0, label="north")
@@ -86,7 +84,7 @@ def test_bytes_are_those_of_fewer_words() -> None:
     parts = record(replace(NORTH, tiles=3), ROWS)
     bench.run(*parts)
     assert program_bytes(parts) == 16 * (1 + 5 + 6)
-    assert total(buses_of(bench.chip))["instruction_bus"] == {
+    assert bench.bytes_by_bus()["instruction_bus"] == {
         "entered": 16 * (1 + 5 + 6),
         "carried": 16 * (2 * 1 + 2 * 5 + 6),
     }
