@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ FLOAT32_EXACT = 1 << 24
 FLOAT64_EXACT = 1 << 53
 
 
+@cache
 def magnitude(dtype: np.dtype[Any], zero_point: int = 0) -> int:
     """Largest ``abs(q - zero_point)`` that an integer ``dtype`` allows, e.g. 128 for raw int8, 255 for raw uint8."""
     limits = np.iinfo(dtype)

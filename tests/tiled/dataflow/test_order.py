@@ -44,6 +44,9 @@ class Made:
     def clash(self, one: int, other: int) -> bool:
         return self._meet is None or one == other or (min(one, other), max(one, other)) in self._meet
 
+    def clashes(self, one: int, others: Iterable[int]) -> list[bool]:
+        return [self.clash(one, other) for other in others]
+
 
 def no_needs(_place: int, _tiles: Any, _end: int) -> Any:
     return NO_NEEDS

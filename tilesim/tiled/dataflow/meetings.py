@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from math import prod
 from operator import or_
@@ -135,7 +135,7 @@ class Meetings:
         self._number = program.once(Forms).number
         self._forms: dict[int, Form] = {}
         self._traits: dict[int, Traits] = {}
-        self._clashes: dict[int, dict[int, bool]] = defaultdict(dict)
+        self._known: dict[int, dict[int, bool]] = defaultdict(dict)
 
     def traits(self, place: int) -> Traits:
         traits = self._traits.get(place)
@@ -151,13 +151,19 @@ class Meetings:
         """Whether two of them touch some byte, or what is read out after them, at least one of them writing; an
         instruction is in its own way.
         """
-        known = self._clashes[one].get(other)
-        if known is None:
-            known = one == other or self.traits(one).meets(self.traits(other))
-            if self.read_out:
-                known = known or self.disturbs(one, other) or self.disturbs(other, one)
-            self._clashes[one][other] = self._clashes[other][one] = known
-        return known
+        return self.clashes(one, [other])[0]
+
+    def clashes(self, one: int, others: Iterable[int]) -> list[bool]:
+        """The same of one and each of some others."""
+        known = self._known[one]
+        return [known[other] if other in known else self._look(one, other) for other in others]
+
+    def _look(self, one: int, other: int) -> bool:
+        clash = one == other or self.traits(one).meets(self.traits(other))
+        if self.read_out:
+            clash = clash or self.disturbs(one, other) or self.disturbs(other, one)
+        self._known[one][other] = self._known[other][one] = clash
+        return clash
 
     def disturbs(self, one: int, other: int) -> bool:
         """Whether one of them writes what is read out when the other has retired."""

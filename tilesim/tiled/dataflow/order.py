@@ -68,7 +68,7 @@ class _Section:
     """
 
     def __init__(self, order: Order, pieces: Numbers) -> None:
-        self._order, self._clash = order, order.meetings.clash
+        self._order, self._clashes = order, order.meetings.clashes
         span = pieces[:, 2].max() + 1
         codes, which = np.unique(pieces[:, 0] * span + pieces[:, 2], return_inverse=True)  # rows take ten times as long
         ends = np.stack(np.divmod(codes, span), axis=1)
@@ -166,7 +166,8 @@ class _Section:
         if not others:
             return []
         place, sooner = self._place[effect], (self._when[others] < self._own[effect]).any(axis=1)
-        return [other for other in compress(others, sooner.tolist()) if self._clash(self._place[other], place)]
+        found = [*compress(others, sooner.tolist())]
+        return [*compress(found, self._clashes(place, [self._place[other] for other in found]))]
 
     def _overtaking(self) -> list[list[int]]:
         low = np.searchsorted(np.maximum.accumulate(self._last), self._last, "right")

@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 from tilesim.errors import AccessError, InputError
 from tilesim.machines import frame
-from tilesim.machines.collecting import without_collector
 from tilesim.machines.options import RunOptions
 from tilesim.run import Run, RunProgress
 from tilesim.sim.trace.recorder import Recording
@@ -51,8 +50,7 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
         library()
     except NoCompiler as error:
         return _without_core(error, options.engine == "compiled", program)
-    with without_collector():
-        return _run(frame.named(program), inputs, options)
+    return _run(frame.named(program), inputs, options)
 
 
 def _without_core(error: NoCompiler, asked: bool, program: Program) -> str:

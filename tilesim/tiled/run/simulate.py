@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from tilesim.errors import ArrayError, InputError, ProgramError, refuse
 from tilesim.machines import frame
+from tilesim.machines.collecting import without_collector
 from tilesim.machines.options import RunOptions
 from tilesim.printable import counted
 from tilesim.run import Run
@@ -89,9 +90,10 @@ def _run_by(
     """By the engine that the options say."""
     note = ""
     if options.engine != "simpy":
-        from tilesim.tiled.run.engine import compiled_run  # which runs on SimPy don't need
+        with without_collector():  # for importing, too
+            from tilesim.tiled.run.engine import compiled_run  # which runs on SimPy don't need
 
-        compiled_or_note = compiled_run(program, inputs, options, racing)
+            compiled_or_note = compiled_run(program, inputs, options, racing)
         if isinstance(compiled_or_note, Run):
             return compiled_or_note
         note = compiled_or_note

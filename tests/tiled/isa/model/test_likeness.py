@@ -1,14 +1,14 @@
 """What instructions that are alike may differ in."""
 
 from dataclasses import fields, replace
-from typing import Any
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
 from tests.assembly.machines import OP, SAMPLE
-from tilesim.tiled.isa.model.fields import Flag, Watcher
+from tilesim.tiled.isa.model.fields import Flag, Reference, Traversal, Watcher
 from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Broadcast, MeshIn, Side
-from tilesim.tiled.isa.model.likeness import APART, Forms, Kinds, base_of, likeness
+from tilesim.tiled.isa.model.likeness import _OPERANDS, APART, Forms, Kinds, base_of, likeness
 
 
 def test_who_does_it_for_what_and_when_does_not_matter() -> None:
@@ -21,6 +21,13 @@ def test_who_does_it_for_what_and_when_does_not_matter() -> None:
 def test_everything_else_does(name: str) -> None:
     other: Any = replace(OP, **{name: "other"})
     assert likeness(other) != likeness(OP)
+
+
+def test_operands_are_all_fields_that_say_where_something_is() -> None:
+    for kind in INSTRUCTIONS:
+        hints = get_type_hints(kind)
+        said = [name for name in hints if {Reference, Traversal} & {hints[name], *get_args(hints[name])}]
+        assert [*_OPERANDS[kind]] == said, kind
 
 
 def test_each_kind_has_its_own() -> None:
