@@ -61,9 +61,11 @@ def forget(*_retired: object) -> None:
 
 def must_match_tracks(options: RunOptions, program: Program, units: Iterable[Unit | str]) -> None:
     """Raises InputError for patterns of tracks to record that match none of the chip's ``units``, or their tracks."""
+    if options.recording is None:
+        return
     tracks = [unit if isinstance(unit, str) else unit.track for unit in units]
     what = f"a unit or link of {program.topology.name}, or a pattern of such"
-    unmatched = [] if options.recording is None else options.recording.unmatched(tracks)
+    unmatched = options.recording.unmatched(tracks)
     refuse(f"tracks to trace: each {unknown(pattern, tracks, what)}" for pattern in unmatched)
 
 

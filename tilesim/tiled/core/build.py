@@ -123,6 +123,6 @@ def _cache() -> Path:
 def file_name() -> str:
     """What a library is called that was made of these sources, with these flags, for this system."""
     made_with = " ".join([sys.platform, platform.machine(), *FLAGS])
-    parts = [path.read_bytes() for path in sorted(SOURCES.glob("*.[ch]"))]
+    parts = [path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in (".c", ".h")]
     digest = hashlib.sha256(b"\0".join([header_text().encode(), made_with.encode(), *parts])).hexdigest()
     return f"core-{digest[:16]}.so"

@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from tilesim.sim.core.memory import Memory
 from tilesim.tiled.dataflow.cuts import in_order, pieces
 from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.host import Host, HostRows, Received
+from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.order import Order
-from tilesim.tiled.dataflow.probing import Probe, Probing
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Stacks
 from tilesim.tiled.flat.readout import Timing, Watched
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
+
+if TYPE_CHECKING:
+    from tilesim.tiled.dataflow.probing import Probing
 
 
 def carried_out(
@@ -25,10 +29,10 @@ def carried_out(
     host: Host,
     decoder: Decoder,
     watched: Watched | None = None,
-    probe: Probe | None = None,
+    probing: Probing | None = None,
 ) -> Received:
     """What reaches the ``host`` in a run that came to its end, all of whose steps are done; ``watched`` is told how far
-    it is, and the ``probe`` what has retired.
+    it is, and ``probing`` what has retired.
 
     Raises:
         Refused: an instruction takes a part of what another one sends, whose rest depends on it; or something is
@@ -39,19 +43,21 @@ def carried_out(
     assert timing.load is not None
     assert timing.run is not None
     assert timing.transfers is not None
-    sent, mesh, probing = Sent(host.samples), Meshes(ops, topology), Probing(program, probe)
+    sent, mesh, meetings = Sent(host.samples), Meshes(ops, topology), probing.meetings if probing else Meetings(program)
     steps = zip(program.steps, host.tasks(lambda: ring), strict=True)
     rows = HostRows(host.rows, steps, topology.wide_memory.row_bytes)
     ring = RingRows(program, timing.transfers, _data_memory(program), rows, sent)
-    stacks, meetings = Stacks(topology, host.samples), probing.meetings
+    stacks = Stacks(topology, host.samples)
     effects = Effects(ops, stacks, decoder, sent, mesh, ring)
-    probing.attach(stacks)
+    if probing:
+        probing.attach(stacks)
     turns: list[tuple[int, Sequence[int], int, int]] = []
     """The order is worked out as a whole: among copies of large arrays that takes a fifth longer."""
     order = Order(meetings, effects.needs, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
-        probing.must_stand(events)
+        if probing:
+            probing.must_stand(events)
         mesh.hear(events)
         ring.hear(section.deliveries)
         order.follow(pieces(events, meetings, effects.needs, effects.senders()))
@@ -59,7 +65,8 @@ def carried_out(
             if watched:
                 watched.move_for(ops[place].layer)
             effects.carry(place, tiles, first, end)
-            probing.carried(place, tiles, end)
+            if probing:
+                probing.carried(place, tiles, end)
         turns.clear()
     rows.finish()
     return ring

@@ -7,12 +7,11 @@ from collections.abc import Iterable, Sequence
 from functools import cached_property, reduce
 from math import prod
 from operator import or_
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
 
 from tilesim.errors import AccessError
-from tilesim.tiled.dataflow.read_out import NOTHING, ReadOut
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
     TensorOp,
@@ -26,6 +25,9 @@ from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import Footprint, common, footprints
 from tilesim.tiled.topology import Topology
+
+if TYPE_CHECKING:
+    from tilesim.tiled.dataflow.read_out import ReadOut
 
 PAGE_BYTES = 512
 """Two instructions are looked at closer only if one of them writes a page that the other touches."""
@@ -128,10 +130,10 @@ class Traits:
 class Meetings:
     """The instructions of a program, by their places in load and run, and what is read out when some have retired."""
 
-    def __init__(self, program: Program, read_out: ReadOut = NOTHING) -> None:
+    def __init__(self, program: Program, read_out: ReadOut | None = None) -> None:
         self._ops = (*program.load, *program.run)
         self._topology = program.topology
-        self.read_out = read_out
+        self.read_out = read_out or {}
         self._number = program.once(Forms).number
         self._forms: dict[int, Form] = {}
         self._traits: dict[int, Traits] = {}

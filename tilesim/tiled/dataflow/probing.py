@@ -11,7 +11,7 @@ from tilesim.sim.core.memory import Memory
 from tilesim.tiled.dataflow.cuts import Stays
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.order import Refused
-from tilesim.tiled.dataflow.read_out import NOTHING, read_out
+from tilesim.tiled.dataflow.read_out import read_out
 from tilesim.tiled.dataflow.stacks import Stacks
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.program import Program
@@ -30,18 +30,17 @@ class Probe(Protocol):
 class Probing:
     """Has a probe read when what it reads is as it is when the instruction retires: reading is a part of its effect."""
 
-    def __init__(self, program: Program, probe: Probe | None) -> None:
+    def __init__(self, program: Program, probe: Probe) -> None:
         self._ops, self._probe = (*program.load, *program.run), probe
-        self.meetings = Meetings(program, NOTHING if probe is None else read_out(program))
+        self.meetings = Meetings(program, read_out(program))
 
     def attach(self, stacks: Stacks) -> None:
-        if self._probe is not None:
-            name, size_bytes = stacks.alike.narrow.name, stacks.alike.narrow.size_bytes
-            self._probe.attach([Memory(name, size_bytes, content=[content]) for content in stacks.narrow])
+        name, size_bytes = stacks.alike.narrow.name, stacks.alike.narrow.size_bytes
+        self._probe.attach([Memory(name, size_bytes, content=[content]) for content in stacks.narrow])
 
     def carried(self, place: int, tiles: Sequence[int], end: int) -> None:
         """An instruction's effect has been carried out on some tiles, up to an iteration."""
-        if self._probe is not None and end == self.meetings.traits(place).rounds:
+        if end == self.meetings.traits(place).rounds:
             for tile in tiles:
                 self._probe.retired(tile, self._ops[place].label)
 
@@ -51,8 +50,6 @@ class Probing:
         Raises:
             Refused: see there.
         """
-        if self._probe is None:
-            return
         stays, cycles = Stays(events), events[:, 0]
         at_work = np.flatnonzero((stays.began >= 0).any(axis=1)).tolist()
         for place in self.meetings.read_out.keys() & {*at_work}:

@@ -44,7 +44,6 @@ class Standing(Struct, frozen=True, dict=True):
 
 ReadOut: TypeAlias = Mapping[int, frozenset[Standing]]
 """What is read, on any tile, when the instruction at a place has retired."""
-NOTHING: ReadOut = {}
 
 
 def read_out(program: Program) -> ReadOut:

@@ -28,6 +28,7 @@ from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 if TYPE_CHECKING:
+    from tilesim.tiled.dataflow.probing import Probing
     from tilesim.tiled.run.tensor_probe import TensorProbe
 
 MANY = 400
@@ -79,8 +80,8 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
-        probe = _probe(program, host) if options.keep_tensors else None
-        received = carried_out(program, timing, host, decoder, watched, probe)
+        probe, probing = _probing(program, host) if options.keep_tensors else (None, None)
+        received = carried_out(program, timing, host, decoder, watched, probing)
     except AccessError:
         return ""
     except Refused as error:
@@ -101,10 +102,12 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     )
 
 
-def _probe(program: Program, host: host_driver.HostSide) -> TensorProbe:
-    from tilesim.tiled.run.tensor_probe import TensorProbe  # which most runs don't need
+def _probing(program: Program, host: host_driver.HostSide) -> tuple[TensorProbe, Probing]:
+    from tilesim.tiled.dataflow.probing import Probing  # which most runs don't need
+    from tilesim.tiled.run.tensor_probe import TensorProbe
 
-    return TensorProbe(program, host.samples)
+    probe = TensorProbe(program, host.samples)
+    return probe, Probing(program, probe)
 
 
 def _trace(program: Program, timing: Timing, recording: Recording) -> Trace:

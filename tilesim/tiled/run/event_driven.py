@@ -28,7 +28,7 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
 )
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.rules.ring.readings import Reading
+from tilesim.tiled.rules.ring.readings import reading_of
 from tilesim.tiled.run import hang, host_driver, state_log, statistics
 from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.run.measured import measured
@@ -55,10 +55,9 @@ def obstacle(op: Instruction, topology: Topology) -> str:
     return f"must be a transfer, not a {op.mnemonic}"
 
 
-def run_on_simpy(
-    program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, reading: Reading, racing: bool
-) -> Run:
+def run_on_simpy(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, racing: bool) -> Run:
     """A run of a sound program; ``racing``: nothing orders some of its accesses."""
+    reading = reading_of(options.masters)
     held = holds_of(program, options.holds)
     instant = instants(program, options.instant, lambda op: obstacle(op, program.topology))
     if racing and instant:

@@ -16,7 +16,6 @@ from tilesim.printable import counted
 from tilesim.run import Run
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.link.link import link_programs
-from tilesim.tiled.rules.ring.readings import Reading, reading_of
 
 Array = NDArray[Any]
 
@@ -28,13 +27,12 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     raises as :meth:`~tilesim.machines.machine.Machine.simulate`.
     """
     refuse(options.faults())
-    reading = reading_of(options.masters)
     lenient = options.rules == "observe" and len(program.requests) < 2
     _must_be_sound([program], lenient)
     is_racing = lenient and _is_racing(program)
     if is_racing and options.keep_tensors:
         raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
-    return _run_by(options, frame.named(program), inputs, reading, is_racing)
+    return _run_by(options, frame.named(program), inputs, is_racing)
 
 
 def simulate_requests(
@@ -47,11 +45,10 @@ def simulate_requests(
     refused whatever the rules.
     """
     refuse(options.faults())
-    reading = reading_of(options.masters)
     _must_be_sound(programs)
     program = link_programs(programs, order)
     _must_match(programs, order, inputs)
-    return _run_by(options, program, [array for arrays in inputs for array in arrays], reading)
+    return _run_by(options, program, [array for arrays in inputs for array in arrays])
 
 
 def _must_match(programs: Sequence[Program], order: Sequence[int], inputs: Sequence[Sequence[Array]]) -> None:
@@ -84,9 +81,7 @@ def _is_racing(program: Program) -> bool:
     return racing(program)
 
 
-def _run_by(
-    options: RunOptions, program: Program, inputs: Sequence[Array], reading: Reading, racing: bool = False
-) -> Run:
+def _run_by(options: RunOptions, program: Program, inputs: Sequence[Array], racing: bool = False) -> Run:
     """By the engine that the options say."""
     note = ""
     if options.engine != "simpy":
@@ -99,4 +94,4 @@ def _run_by(
         note = compiled_or_note
     from tilesim.tiled.run.event_driven import run_on_simpy  # with all units, which the compiled engine doesn't need
 
-    return replace(run_on_simpy(program, inputs, options, reading, racing), note=note)
+    return replace(run_on_simpy(program, inputs, options, racing), note=note)

@@ -23,7 +23,6 @@ from tilesim.statistics import (
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed
 from tilesim.tiled.isa.model.program import Layer, MapCut, Program, Request
 from tilesim.tiled.run.bottleneck import NO_WORK, bottlenecks_of
-from tilesim.tiled.run.host_account import host_steps
 from tilesim.tiled.run.measured import Measured
 from tilesim.tiled.topology import Topology
 
@@ -48,7 +47,6 @@ def document(
     requests = _requests(program, measured, run)
     interval = _interval([request["end_cycle"] for request in requests])
     buses, bottlenecks = measured.buses, bottlenecks_of(program, measured)
-    at_host = [*host_steps(program, measured.steps_began, run.start)]
     said = statistics.document(
         program,
         run,
@@ -73,7 +71,11 @@ def document(
         findings=[*measured.findings, *raced],
         trace=trace,
     )
-    return {**said, "host_steps": at_host} if at_host else said
+    if not program.steps:
+        return said
+    from tilesim.tiled.run.host_account import host_steps  # which most programs don't need
+
+    return {**said, "host_steps": [*host_steps(program, measured.steps_began, run.start)]}
 
 
 def _streamed_bytes(program: Program) -> int:
