@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
-from functools import cached_property, reduce
+from functools import cached_property
 from math import prod
-from operator import or_
 from typing import TYPE_CHECKING, TypeAlias
 
 from msgspec import Struct
@@ -29,12 +28,8 @@ from tilesim.tiled.topology import Topology
 if TYPE_CHECKING:
     from tilesim.tiled.dataflow.read_out import ReadOut
 
-PAGE_BYTES = 512
-"""Two instructions are looked at closer only if one of them writes a page that the other touches."""
-
-
-Span: TypeAlias = tuple[int, int, bool]
-"""Between which bytes an operand touches some, and whether it writes. Wide memory comes behind the narrow one."""
+Span: TypeAlias = tuple[int, int, int]
+"""An operand, as a number, and between which bytes it touches some. Wide memory comes behind the narrow one."""
 
 
 class Form(Struct, frozen=True, dict=True):
@@ -58,15 +53,21 @@ class Form(Struct, frozen=True, dict=True):
         return [*footprints(self.op, self.topology)]
 
     @cached_property
-    def spans(self) -> Sequence[tuple[str, Span, range]]:
-        """The operands, what each touches from where it begins, and the bytes of its memory."""
-        return [(each.operand, *self._span(each)) for each in self.footprints]
-
-    def _span(self, each: Footprint) -> tuple[Span, range]:
+    def spans(self) -> Sequence[tuple[str, int, int, range]]:
+        """The operands, between which bytes each touches some from where it begins, and those of its memory."""
         narrow, wide = self.topology.narrow_memory.size_bytes, self.topology.wide_memory.size_bytes
-        memory = range(narrow, narrow + wide) if each.memory == MemoryName.WIDE else range(narrow)
-        begin = memory.start - base_of(self.op, each.operand)
-        return (begin + each.first, begin + each.end, each.writes), memory
+        memories: dict[str, range] = {MemoryName.NARROW: range(narrow), MemoryName.WIDE: range(narrow, narrow + wide)}
+        found = []
+        for each in self.footprints:
+            memory = memories[each.memory]
+            begin = memory.start - base_of(self.op, each.operand)
+            found.append((each.operand, begin + each.first, begin + each.end, memory))
+        return found
+
+    @cached_property
+    def writes(self) -> Sequence[bool]:
+        """Whether each of them is written."""
+        return [each.writes for each in self.footprints]
 
 
 class Traits:
@@ -77,26 +78,19 @@ class Traits:
         self.rounds, self.rises_early = form.rounds, form.rises_early
 
     @cached_property
-    def touched(self) -> Sequence[Span]:
-        """What it touches, operand by operand.
+    def touched(self) -> tuple[Sequence[Span], Sequence[Span]]:
+        """What it reads, and what it writes.
 
         Raises:
             AccessError: an address outside its memory.
         """
-        found = []
-        for operand, (first, end, writes), memory in self.form.spans:
+        found: tuple[list[Span], list[Span]] = ([], [])
+        for k, (operand, first, end, memory) in enumerate(self.form.spans):
             base = base_of(self.op, operand)
             if base + first < memory.start or base + end > memory.stop:
                 raise AccessError(f"{self.op.label} addresses bytes that its memory does not have")
-            found.append((base + first, base + end, writes))
+            found[self.form.writes[k]].append((k, base + first, base + end))
         return found
-
-    @cached_property
-    def pages(self) -> tuple[int, int]:
-        """Where it touches something, and where it writes, page by page: bitmaps."""
-        pages = [(1 << -(-end // PAGE_BYTES)) - (1 << first // PAGE_BYTES) for first, end, _ in self.touched]
-        written = [pages[k] for k, (_, _, writes) in enumerate(self.touched) if writes]
-        return reduce(or_, pages, 0), reduce(or_, written, 0)
 
     def pattern(self, operand: int) -> int:
         """The bytes from its first on, as a bitmap."""
@@ -117,11 +111,13 @@ class Traits:
 
     def meets(self, other: Traits) -> bool:
         """Whether both touch some byte that at least one of them writes."""
-        if not (self.pages[0] & other.pages[1] | self.pages[1] & other.pages[0]):
-            return False
-        for k, (first, end, writes) in enumerate(self.touched):
-            for j, (other_first, other_end, other_writes) in enumerate(other.touched):
-                near = first < other_end and other_first < end and (writes or other_writes)
+        (reads, writes), (other_reads, other_writes) = self.touched, other.touched
+        return self._share(writes, other, [*other_reads, *other_writes]) or self._share(reads, other, other_writes)
+
+    def _share(self, spans: Sequence[Span], other: Traits, others: Sequence[Span]) -> bool:
+        for k, first, end in spans:
+            for j, other_first, other_end in others:
+                near = first < other_end and other_first < end
                 if near and common(self.pattern(k), other.pattern(j), other_first - first):
                     return True
         return False
@@ -173,8 +169,8 @@ class Meetings:
         return any(
             common(traits.pattern(k), standing.pattern, standing.first - first)
             for standing in self.read_out.get(other, ())
-            for k, (first, end, writes) in enumerate(traits.touched)
-            if writes and first < standing.end and standing.first < end
+            for k, first, end in traits.touched[1]
+            if first < standing.end and standing.first < end
         )
 
 
