@@ -25,7 +25,7 @@ from tilesim.config import ConfigSection, load
 from tilesim.sim.core.action import Action
 from tilesim.statistics import ActionEnergy, EnergyByAction, EnergyStatistics, EnergyTableRow, LayerEnergy, UnitEnergy
 
-ACTIONS = (*Action,)
+ORDER = {action: k for k, action in enumerate(Action)}
 NOT_GIVEN = "not given"
 DIGITS = 6
 """Of picojoules, behind the point: what is below is noise of floating point."""
@@ -192,7 +192,7 @@ def _of_layer(sums: Sums, table: Table) -> LayerEnergy:
 
 def _priced(sums: Sums, table: Table) -> EnergyByAction:
     """The actions in the order of :class:`~tilesim.sim.core.action.Action`."""
-    return {str(action): _cost(*sums[action], table[action]) for action in ACTIONS if action in sums}
+    return {str(action): _cost(*sums[action], table[action]) for action in sorted(sums, key=ORDER.__getitem__)}
 
 
 def _cost(count: int, size_bytes: int, entry: ActionCost) -> ActionEnergy:

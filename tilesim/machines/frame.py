@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tilesim.errors import AccessError, CollisionError, HangError, RunError, refuse
-from tilesim.machines.changed import changed
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
@@ -38,6 +37,8 @@ def named(program: P) -> P:
 
 
 def _labelled(ops: Sequence[Op], section: str) -> tuple[Op, ...]:
+    from tilesim.machines.changed import changed  # which compiled programs don't need
+
     return tuple([op if op.label else changed(op, label=f"{section}[{k}]") for k, op in enumerate(ops)])
 
 

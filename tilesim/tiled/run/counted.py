@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, repeat
 from typing import Any, ClassVar
 
 import numpy as np
@@ -170,15 +170,18 @@ class _Counter:
             bitmaps, layers = zip(*acts, strict=True)
             tracks = [f"chip.tile{tile}.{name}" for tile in range(tiles)] if bitmaps[0] else [f"chip.{name}"]
             rows = tile_rows(bitmaps, tiles) if bitmaps[0] else np.ones((len(acts), 1), bool)
-            for action in dict.fromkeys(chain.from_iterable(acts.values())):
-                counts = [each[action] for each in acts.values()]
-                yield Acted(tracks, action, self._for_layers(rows, layers, counts))
+            actions = [*dict.fromkeys(chain.from_iterable(acts.values()))]
+            counts = [[each[action] for each in acts.values()] for action in actions]
+            yield from map(Acted, repeat(tracks), actions, self._for_layers(rows, layers, counts))
 
-    def _for_layers(self, rows: NDArray[np.bool_], layers: Sequence[int], counts: Sequence[int]) -> Numbers:
-        """For each unit and layer: ``rows`` say which units each of the ``counts``, for its layer, is of."""
-        found, order = np.zeros((rows.shape[1], self._layers), np.int64), np.argsort(layers, kind="stable")
+    def _for_layers(self, rows: NDArray[np.bool_], layers: Sequence[int], counts: Sequence[Sequence[int]]) -> Numbers:
+        """For each of several kinds of ``counts``, each unit and layer: ``rows`` say which units each count, for its
+        layer, is of.
+        """
+        found, order = np.zeros((len(counts), rows.shape[1], self._layers), np.int64), np.argsort(layers, kind="stable")
         there, starts = np.unique(np.array(layers)[order], return_index=True)
-        found[:, there] = np.add.reduceat((rows * np.array(counts)[:, None])[order], starts, axis=0).T
+        numbers = (rows * np.array(counts, np.int64).reshape(-1, len(rows), 1))[:, order]
+        found[:, :, there] = np.add.reduceat(numbers, starts, axis=1).swapaxes(1, 2)
         return found
 
     def _moving(self) -> Iterator[tuple[Any, int]]:
@@ -210,7 +213,7 @@ class _Counter:
         for side in dict.fromkeys(side for side, _, _ in self._sent):
             own = [(tiles, layer, size) for (way, tiles, layer), size in self._sent.items() if way is side]
             bitmaps, layers, sizes = zip(*own, strict=True)
-            over = self._for_layers(tile_rows(bitmaps, self._topology.tiles), layers, sizes)
+            [over] = self._for_layers(tile_rows(bitmaps, self._topology.tiles), layers, [sizes])
             self.moved |= {f"chip.mesh.tile{tile}.{side}": sent for tile, sent in enumerate(over) if sent.any()}
 
     def _count_tensorop(self, op: TensorOp) -> None:
