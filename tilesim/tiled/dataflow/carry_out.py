@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from tilesim.sim.core.memory import Memory
 from tilesim.tiled.dataflow.cuts import in_order, pieces
+from tilesim.tiled.dataflow.data_memory import DataMemory
 from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.host import Host, HostRows, Received
 from tilesim.tiled.dataflow.meetings import Meetings
@@ -46,7 +46,7 @@ def carried_out(
     sent, mesh, meetings = Sent(host.samples), Meshes(ops, topology), probing.meetings if probing else Meetings(program)
     steps = zip(program.steps, host.tasks(lambda: ring), strict=True)
     rows = HostRows(host.rows, steps, topology.wide_memory.row_bytes)
-    ring = RingRows(program, timing.transfers, _data_memory(program), rows, sent)
+    ring = RingRows(program, timing.transfers, DataMemory(program), rows, sent)
     stacks = Stacks(topology, host.samples)
     effects = Effects(ops, stacks, decoder, sent, mesh, ring)
     if probing:
@@ -70,11 +70,3 @@ def carried_out(
         turns.clear()
     rows.finish()
     return ring
-
-
-def _data_memory(program: Program) -> Memory:
-    memory = Memory("chip.data_memory", program.topology.data_memory.size_bytes)
-    for segment in program.data:
-        memory.check(segment.address, segment.address + segment.data.size)
-        memory.bytes[:, segment.address : segment.address + segment.data.size] = segment.data
-    return memory

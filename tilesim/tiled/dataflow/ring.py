@@ -9,8 +9,9 @@ import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
-from tilesim.sim.core.memory import Bytes, Memory, joined
+from tilesim.sim.core.memory import Bytes, joined
 from tilesim.tiled.dataflow.cuts import NO_NEEDS
+from tilesim.tiled.dataflow.data_memory import DataMemory
 from tilesim.tiled.dataflow.host import HostRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
@@ -31,7 +32,7 @@ class Taken(Struct, frozen=True):
 class RingRows:
     """The rows of each transfer, (samples or 1, rows, row bytes); ``host`` are those that the host sends, in order."""
 
-    def __init__(self, program: Program, transfers: Numbers, data: Memory, host: HostRows, sent: Sent) -> None:
+    def __init__(self, program: Program, transfers: Numbers, data: DataMemory, host: HostRows, sent: Sent) -> None:
         ops = self._ops = (*program.load, *program.run)
         self._topology, self._data, self._host, self._sent = program.topology, data, host, sent
         self._row_bytes = program.topology.wide_memory.row_bytes
@@ -208,8 +209,7 @@ class RingRows:
 
     def _stored(self, op: Infeed, first: int, end: int) -> Bytes:
         low, high = (op.address + row * self._row_bytes for row in (first, end))
-        self._data.check(low, high)
-        return self._data.bytes[:, low:high].reshape(1, end - first, self._row_bytes)
+        return self._data.read(low, high).reshape(1, end - first, self._row_bytes)
 
     def _reply(self, place: int, op: Classify) -> Bytes:
         if place not in self._replies:
