@@ -67,6 +67,14 @@ def test_a_document_is_counts_times_energies() -> None:
     assert found["total_pj"] == 963.0
 
 
+def test_who_did_nothing_has_no_row_and_who_is_in_several_tallies_one() -> None:
+    twice = [tally(["a", "idle"], Action.ADD_8, [[1, 0, 2], [0, 0, 0]]), tally(["a"], Action.ADD_8, [[0, 0, 4]])]
+    found = document([*twice, tally(["idle"], Action.WIDE_READ, [[0, 0, 0]], 256)], layers=2)
+    assert [(unit["track"], unit["actions"]["add_8"]["count"]) for unit in found["units"]] == [("a", 7)]
+    assert [[*layer["actions"]] for layer in found["layers"]] == [["add_8"], []]
+    assert (found["outside_layers"]["actions"]["add_8"]["count"], [*found["actions"]]) == (6, ["add_8"])
+
+
 def test_entries_of_a_file_replace_ours_and_price_the_same_counts_anew(tmp_path: Path) -> None:
     path = tmp_path / "mine.yaml"
     path.write_text("wide_read: {pj: 2, source: measured}\nadd_8: {pj: 0.01, per: addition}\n")

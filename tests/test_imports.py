@@ -174,7 +174,7 @@ def arrow(module: str, imported: str) -> tuple[str, str]:
 
 
 def test_an_arrow_goes_from_one_part_of_a_folder_to_another() -> None:
-    assert arrow("tilesim.sim.core.unit", "tilesim.sim.pipe.course.Costs") == ("tilesim.sim.core", "tilesim.sim.pipe")
+    assert arrow("tilesim.sim.core.unit", "tilesim.sim.pipe.costs.Costs") == ("tilesim.sim.core", "tilesim.sim.pipe")
     assert arrow("tilesim.sim.core", "tilesim.sim.core.unit.Unit") == ("", "")
 
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import Any, cast
 
 import numpy as np
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -67,10 +68,21 @@ def test_energy_is_for_what_units_did_and_for_what_carried_bytes() -> None:
         Acted(["a"], Action.WIDE_READ, np.array([[2, 0, 1]])),
         Acted(["a"], Action.ADD_8, np.array([[5, 0, 0]])),
     ]
-    found = Accounts.of({}, {"link": np.array([64, 0, 32])}, did, 2)
+    found = Accounts.of({"still": {}}, {"link": np.array([64, 0, 33])}, did, 2)
     tallies = [*found.tallies({HOPS: ["link", "still"]}, {Action.WIDE_READ: 16, HOPS: 32})]
     assert [(each.tracks, each.action) for each in tallies] == [
         (["a"], Action.WIDE_READ), (["a"], Action.ADD_8), (["link", "still"], HOPS),
     ]  # fmt: skip
     assert [each.counts.tolist() for each in tallies] == [[[2, 0, 1]], [[5, 0, 0]], [[2, 0, 1], [0, 0, 0]]]
-    assert [each.sizes_bytes.tolist() for each in tallies] == [[[32, 0, 16]], [[0, 0, 0]], [[64, 0, 32], [0, 0, 0]]]
+    assert [each.sizes_bytes.tolist() for each in tallies] == [[[32, 0, 16]], [[0, 0, 0]], [[64, 0, 33], [0, 0, 0]]]
+
+
+def test_a_unit_that_there_is_not_is_nobody_s() -> None:
+    with pytest.raises(KeyError, match="lost"):
+        Accounts.of({"still": {}}, {}, [], 1).bytes_of(["still", "lost"])
+
+
+def test_without_layers_there_are_bytes_all_the_same() -> None:
+    found = Accounts.of({}, {"link": np.array([5])}, [], 0)
+    assert found.by_layer({"bus": Bus(["link"], ["link"])}) == []
+    assert found.total({"bus": Bus(["link"], ["link"])}) == {"bus": {"entered": 5, "carried": 5}}

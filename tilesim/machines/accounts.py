@@ -46,12 +46,12 @@ class Accounts(Struct, frozen=True):
         cls, cycles: Mapping[str, Mapping[str, int]], moved: Mapping[str, Counts], acted: Sequence[Acted], layers: int
     ) -> Accounts:
         """Of a program of so many layers; what was ``moved``: by the track of who did."""
-        nobody = np.zeros(layers + 1, np.int64)
-        return cls(cycles, np.stack([*moved.values(), nobody]), {track: k for k, track in enumerate(moved)}, acted)
+        rows = {**dict.fromkeys(cycles, -1), **{track: k for k, track in enumerate(moved)}}
+        return cls(cycles, np.stack([*moved.values(), np.zeros(layers + 1, np.int64)]), rows, acted)
 
     def bytes_of(self, tracks: Sequence[str]) -> Counts:
         """What each of them moved for each layer."""
-        return self.moved[[self.rows.get(track, -1) for track in tracks]]
+        return self.moved[[self.rows[track] for track in tracks]]
 
     def total(self, buses: Mapping[str, Bus]) -> BytesByBus:
         """The bytes of the whole run."""

@@ -24,7 +24,7 @@ from tilesim.statistics import (
 )
 from tilesim.units import cycles_to_us
 
-NONE: Mapping[Any, Any] = {}
+NOTHING: Mapping[Any, Any] = {}
 
 
 def document(
@@ -36,9 +36,9 @@ def document(
     peak_macs_per_cycle: int,
     accounts: Accounts,
     links: Sequence[str] = (),
-    buses: Mapping[str, Bus] = NONE,
-    carriers: Mapping[Action, Sequence[str]] = NONE,
-    widths: Mapping[Action, int] = NONE,
+    buses: Mapping[str, Bus] = NOTHING,
+    carriers: Mapping[Action, Sequence[str]] = NOTHING,
+    widths: Mapping[Action, int] = NOTHING,
     bottleneck: Bottleneck,
     layers: list[LayerStatistics],
     requests: list[RequestStatistics],
@@ -55,7 +55,7 @@ def document(
     what :meth:`~tilesim.machines.accounts.Accounts.tallies` says. What else is given is as :class:`RunStatistics` has
     it.
     """
-    topology, cycles, shown = program.topology, len(run), {*links}
+    topology, cycles, of_links = program.topology, len(run), {*links}
     return {
         "schema": SCHEMA,
         "machine": topology.machine,
@@ -72,7 +72,7 @@ def document(
         "energy": energy.document(accounts.tallies(carriers, widths), len(program.layers)),
         "bound_by": bottleneck.bound_by(),
         "breakdown": bottleneck.breakdown,
-        "units": [_account(track, kinds) for track, kinds in accounts.cycles.items() if track not in shown],
+        "units": [_account(track, kinds) for track, kinds in accounts.cycles.items() if track not in of_links],
         "layers": layers,
         "links": _of_links(accounts, links),
         "partition": partition,

@@ -194,8 +194,6 @@ def retirements(draw: st.DrawFn) -> tuple[list[Piece], set[tuple[int, int]]]:
     return found, draw(st.sets(st.sampled_from(pairs))) if pairs else set()
 
 
-Piece = tuple[int, int, int]
-
 TANGLED = [
     (place, tile, 4)
     for place, tile in [(1, 0), (0, 1), (0, 2), (1, 1), (2, 1), (2, 0), (0, 0), (1, 2), (3, 0), (3, 1), (3, 2), (4, 0)]

@@ -10,7 +10,10 @@ import pytest
 
 import tilesim
 from tests.tiled.programs import program
+from tilesim.sim.core.unit import Reason
 from tilesim.tiled.isa.model.instructions import Infeed
+from tilesim.tiled.run.bottleneck import _cycles
+from tilesim.tiled.run.shares import Shares
 
 LAYERS = (
     ".layer name=both kind=maxpool macs=0\n.layer name=first kind=maxpool macs=0\n.layer name=none kind=softmax macs=0"
@@ -95,3 +98,22 @@ def test_time_in_which_layers_ran_elsewhere_is_no_wait_of_the_next_layer() -> No
     end = first["start_cycle"] + first["cycles"]
     assert second["breakdown"]["no work"] == end
     assert second["bound_by"] == "mesh"
+
+
+def test_waits_are_for_nothing_to_do_for_the_host_or_for_what_they_say() -> None:
+    """Tile 0 works on layers 0 and 2, tile 1 on 1 and 2; the controller begins in cycle 4."""
+    waits = [
+        (0, 0, 1, 0, 10),  # for an instruction, which has come from the host in cycle 4
+        (1, 1, 1, 0, 12),  # while layer 0 is on the other tile
+        (0, 2, 2, 20, 30),  # first while layer 1 is, up to 26
+        (1, 2, 2, 26, 35),
+    ]
+    worked = [(0, 0, 10, 20), (1, 1, 12, 26), (0, 2, 30, 40), (1, 2, 35, 45)]
+    spent = [(10, 0, 0), (14, 0, 0), (15, 0, 5), (0, 0, 0)]
+    part = Shares(0, ("busy", Reason.INSTRUCTION, Reason.FIFO), np.array(worked), np.array(spent), np.array(waits))
+    assert _cycles(part, 4).tolist() == [[10, 6, 0, 0, 4], [14, 0, 0, 12, 0], [15, 0, 5 + 4 + 9, 6, 0], [0] * 5]
+
+
+def test_nothing_is_made_of_a_part_in_which_nobody_worked() -> None:
+    none = np.zeros((0, 5), np.int64)
+    assert _cycles(Shares(7, (), none[:, :4], np.zeros((2, 0), np.int64), none), 9).tolist() == [[0, 0], [0, 0]]

@@ -158,7 +158,10 @@ class Unit:
 
     def act(self, actions: Actions) -> None:
         """Count so many of each of the ``actions``, which the present instruction took."""
-        add_actions(self.acted, self.instruction, actions)
+        for action, count in actions.items():
+            if count:
+                of_each = self.acted.setdefault(action, {})
+                of_each[self.instruction] = of_each.get(self.instruction, 0) + count
 
     def woken_by(self, waker: Waker | None, reason: Reason | None = None) -> None:
         """What it waited for until now, for that ``reason`` (None: for any), came from ``waker``."""
@@ -215,11 +218,3 @@ class Unit:
     def close(self, end: int) -> None:
         """Account for the rest of the run, which ends at ``end``: what the unit waits for, or idle."""
         self.spend(self.waiting.reason.kind if self.waiting else "idle", end)
-
-
-def add_actions(acted: dict[Action, dict[str, int]], instruction: str, actions: Actions) -> None:
-    """Count so many of each of the ``actions`` for an instruction."""
-    for action, count in actions.items():
-        if count:
-            of_each = acted.setdefault(action, {})
-            of_each[instruction] = of_each.get(instruction, 0) + count

@@ -17,13 +17,13 @@ class DataMemory:
 
     def __init__(self, program: Program) -> None:
         self._segments = program.data
-        self._empty = Memory("chip.data_memory", program.topology.data_memory.size_bytes)
+        self._memory = Memory("chip.data_memory", program.topology.data_memory.size_bytes)
         for segment in self._segments:
-            self._empty.check(segment.address, segment.address + segment.data.size)
+            self._memory.check(segment.address, segment.address + segment.data.size)
 
     def read(self, first: int, end: int) -> Bytes:
         """The bytes from ``first`` up to ``end``, (1, bytes)."""
-        self._empty.check(first, end)
+        self._memory.check(first, end)
         for segment in self._segments:
             if segment.address <= first and end <= segment.address + segment.data.size:
                 return segment.data[None, first - segment.address : end - segment.address]
@@ -32,5 +32,5 @@ class DataMemory:
     @cached_property
     def _whole(self) -> Bytes:
         for segment in self._segments:
-            self._empty.write_row(segment.address, segment.data[None])
-        return self._empty.bytes
+            self._memory.write_row(segment.address, segment.data[None])
+        return self._memory.bytes

@@ -66,7 +66,7 @@ class Form(Struct, frozen=True, dict=True):
 
     @cached_property
     def writes(self) -> Sequence[bool]:
-        """Whether each of them is written."""
+        """Whether each of the operands of :attr:`spans` is written."""
         return [each.writes for each in self.footprints]
 
 

@@ -111,9 +111,9 @@ def tracks(program: Program) -> Iterator[str]:
     yield from [PROCESSOR] if program.steps else []
 
 
-def _buses(tracks: Iterable[str]) -> dict[str, Bus]:
+def _buses(units: Iterable[str]) -> dict[str, Bus]:
     parts = ("chip.mesh.", "chip.ring.", "chip.instruction_bus.", ".ring_producer")
-    mesh, ring, stops, producers = ([track for track in tracks if part in track] for part in parts)
+    mesh, ring, stops, producers = ([track for track in units if part in track] for part in parts)
     host = ["chip.host.infeed", "chip.host.outfeed"]
     return {
         "ring": Bus(["chip.infeed", *producers, "chip.classifier"], ring),

@@ -340,6 +340,14 @@ def test_data_segments_stay_inside_and_apart() -> None:
     ]
 
 
+def test_data_is_bytes_in_a_row() -> None:
+    wide, square = DataSegment("wide", np.zeros(4, np.int16), 0), DataSegment("square", np.zeros((2, 4), np.uint8), 64)
+    assert faults(program(data=(wide, square))) == [
+        "data 'wide': must be bytes (uint8), one after the other, not int16 of shape (4,)",
+        "data 'square': must be bytes (uint8), one after the other, not uint8 of shape (2, 4)",
+    ]
+
+
 TENSOR = HostTensor("t", 0, "int8", (1, 64), (0, 1), "i8", (1, 1, 64), (Block((0, 0, 0), (1, 1, 64), 64, 3),))
 
 

@@ -221,6 +221,12 @@ def _data_faults(program: Program) -> Iterator[str]:
     yield from (
         f"data: the name {shown(name)} must belong to one segment" for name, count in names.items() if count > 1
     )
+    for segment in program.data:
+        if str(segment.data.dtype) != "uint8" or segment.data.ndim != 1:
+            yield (
+                f"data {shown(segment.name)}: must be bytes (uint8), one after the other, not {segment.data.dtype} of "
+                f"shape {segment.data.shape}"
+            )
     end, before = 0, ""
     for segment in sorted(program.data, key=lambda segment: segment.address):
         last = segment.address + segment.data.size

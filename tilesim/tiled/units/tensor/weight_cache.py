@@ -14,7 +14,7 @@ import numpy as np
 from msgspec import Struct, field
 from numpy.typing import NDArray
 
-from tilesim.arithmetic.matmul import FLOAT32_EXACT
+from tilesim.arithmetic.matmul import FLOAT32_EXACT, exact_products
 from tilesim.arithmetic.scaler import Scaler, scaler
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.isa.model.instructions import TensorOp
@@ -36,7 +36,8 @@ class LaneWeights(Struct, frozen=True):
 
     ``weights``: float32 (products, columns), less their zero point; float64 for operands of 16 bits. ``correction``:
     int64 (columns,), what the input's zero point adds to each sum. ``parameters``: int32 (3, columns), or 4 with two of
-    the bias. ``at_once``: how many products floats add up exactly. ``bound``: of all sums, but for the correction.
+    the bias. ``at_once``: how many products floats add up exactly. ``bound``: one of all
+    sums, but for the correction.
     """
 
     weights: NDArray[np.float32] | NDArray[np.float64]
@@ -85,7 +86,7 @@ def products_at_once(
     bound = input_bound * _largest_sum(weights)
     if bound <= exact:
         return len(weights), bound
-    return exact // (input_bound * max(1, weight_bound)), bound
+    return exact_products(input_bound, weight_bound, exact), bound
 
 
 def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
