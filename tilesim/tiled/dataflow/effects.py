@@ -65,9 +65,9 @@ class Effects:
             return self._ring.senders(place, tiles, end)
         if not self.takes(place):
             return NO_NEEDS
-        needs = np.empty((len(tiles), 4), np.int64)
-        needs[:, 0], needs[:, 1:3] = tiles, self._mesh.sender[place][tiles]
-        needs[:, 3] = -(-end * self._taken_bytes // self._sent_bytes[needs[:, 1]])
+        needs, sender = np.empty((len(tiles), 4), np.int64), self._mesh.sender[place, tiles]
+        needs[:, 0], needs[:, 1:3] = tiles, sender
+        needs[:, 3] = -(-end * self._taken_bytes // self._sent_bytes[sender[:, 0]])
         return needs
 
     def senders(self) -> Numbers:
