@@ -6,12 +6,13 @@ from collections import defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, pairwise
 from math import ceil
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.arithmetic.classify import elements_made
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.pipe.costs import Costs
 from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, OPS, SOURCES
 from tilesim.tiled.flat.host import Outgoing, owed
@@ -47,9 +48,6 @@ from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
-if TYPE_CHECKING:
-    from tilesim.machines.holds import Holds
-
 Row = dict[str, int]
 OWN = ("words", "header", "last_stop", "layer", "gates", "gate_count", "holds", "hold_count")
 """What instructions that do the same have of their own."""
@@ -61,7 +59,7 @@ KINDS = {op: k for k, op in enumerate(OPS)}
 class RowMaker:
     """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
 
-    def __init__(self, program: Program, decoder: Decoder | None = None, holds: Holds | None = None) -> None:
+    def __init__(self, program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> None:
         topology = program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
@@ -75,7 +73,7 @@ class RowMaker:
         self._lists: dict[tuple[int, ...], int] = {}
         self._bitmaps: dict[int, int] = {}
         self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
-        for (label, tile), cycle in (holds or {}).items():
+        for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
         self._number = program.once(Forms).number
         self._rows: list[Row] = []

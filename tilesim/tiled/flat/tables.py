@@ -5,21 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from itertools import repeat
 from math import ceil
-from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 from numpy.typing import NDArray
 
+from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
 from tilesim.tiled.flat.host import owed, sent, step_rows
 from tilesim.tiled.flat.rows import OWN, RowMaker, bus_bytes
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
-
-if TYPE_CHECKING:
-    from tilesim.machines.holds import Holds
 
 Numbers = NDArray[np.int64]
 QUEUED_ROWS = 8
@@ -42,7 +39,7 @@ class Tables(Struct, frozen=True):
     """The steps of the host, a row each, those of :data:`~tilesim.tiled.flat.columns.STEPS`."""
 
 
-def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds | None = None) -> Tables:
+def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> Tables:
     """The tables of a sound program that is covered; ``decoder``: who else wants to know of its tensorops; ``holds``:
     before which cycles of a section instructions do not begin.
     """

@@ -23,11 +23,11 @@ from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
 from tilesim.tiled.run.core import library, timed
 from tilesim.tiled.run.counted import counted, tracks
+from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
 
 if TYPE_CHECKING:
-    from tilesim.machines.holds import Holds
     from tilesim.tiled.dataflow.probing import Probing
     from tilesim.tiled.run.tensor_probe import TensorProbe
 
@@ -75,7 +75,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     watched = Watched()
     options.on_start(lambda: RunProgress(watched.section, watched.cycle, watched.foremost, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
-    tables = tables_of(program, decoder, _holds(program, options))
+    tables = tables_of(program, decoder, holds_of(program, options.holds))
     timing = timed(program, tables, options.recording is not None, watched)
     if timing.outcome != "ended":
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
@@ -100,14 +100,6 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
         trace=trace,
         engine="compiled",
     )
-
-
-def _holds(program: Program, options: RunOptions) -> Holds | None:
-    if options.holds == {}:
-        return None
-    from tilesim.tiled.run.delayed_issue import holds_of  # which most runs don't need
-
-    return holds_of(program, options.holds)
 
 
 def _probing(program: Program, host: host_driver.HostSide) -> tuple[TensorProbe, Probing]:
