@@ -13,6 +13,7 @@ from tilesim.tiled.core.timing import timed
 from tilesim.tiled.dataflow.carry_out import carried_out
 from tilesim.tiled.dataflow.host import HostRows
 from tilesim.tiled.dataflow.ring import RingRows
+from tilesim.tiled.dataflow.senders import Senders
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.host_driver import HostSide
@@ -61,15 +62,15 @@ def test_who_takes_what_the_host_makes_needs_all_of_what_that_is_made_of(program
     host, timing = HostSide(program, inputs_for(program)), timed(program)
     ring = carried_out(program, timing, host, Decoder(TraversalForm(program.topology.tile)))
     assert isinstance(ring, RingRows)
-    takers, senders = made_by_host(program, timing, host), ring.all_senders()
+    rows = np.pad(ring.senders(), ((0, 0), (0, 2)), constant_values=1)
+    takers, senders = made_by_host(program, timing, host), Senders(rows, program.topology.tiles)
     assert len(takers) > 1
     outputs = sent_to_sink(program, timing)
     for taker in takers:
-        tiles = np.unique(senders[senders[:, 0] == taker, 1])
-        assert len(tiles)
-        needs = ring.senders(taker, tiles, 1)
-        for tile in tiles.tolist():
-            own = {tuple(row) for row in needs[needs[:, 0] == tile, 1:].tolist()}
+        tiles = {*senders.rows[senders.rows[:, 0] == taker, 1].tolist()}
+        assert tiles
+        for tile in tiles:
+            own = {tuple(row) for row in senders.needs_of(taker, tile, 1)}
             assert own == {row for output in outputs.values() if output & own for row in output}
 
 

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from tilesim.tiled.dataflow.cuts import BEGAN, NO_NEEDS, RETIRED, ROSE, in_order, pieces
+from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED, ROSE, in_order, pieces
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.order import Order, Refused
+from tilesim.tiled.dataflow.senders import ALL, COLUMNS, Senders
 from tilesim.tiled.isa.model.fields import Engine
 
 TENSOR, COPY, IN, OUT = 0, 4, 5, 9
@@ -48,8 +49,8 @@ class Made:
         return [self.clash(one, other) for other in others]
 
 
-def no_needs(_place: int, _tiles: Any, _end: int) -> Any:
-    return NO_NEEDS
+def sent(*rows: tuple[int, ...]) -> Senders:
+    return Senders(np.array(rows, np.int64).reshape(-1, len(COLUMNS)), tiles=3)
 
 
 def events(*rows: tuple[int, int, int, int, int]) -> Any:
@@ -57,8 +58,8 @@ def events(*rows: tuple[int, int, int, int, int]) -> Any:
     return np.array([(cycle, 0, place, engine, what, done) for cycle, place, engine, what, done in rows], np.int64)
 
 
-def cut(log: Any, made: Made, needs: Any = no_needs) -> list[tuple[int, int]]:
-    found = pieces(in_order(log), cast(Meetings, made), needs, NO_NEEDS)
+def cut(log: Any, made: Made, *senders: tuple[int, ...]) -> list[tuple[int, int]]:
+    found = pieces(in_order(log), cast(Meetings, made), sent(*senders))
     return [(place, end) for place, _, end in found.tolist()]
 
 
@@ -124,11 +125,7 @@ def test_what_a_part_takes_is_cut_off_at_its_sender() -> None:
     )
     sender = events((0, 2, OUT, BEGAN, 0), (11, 2, OUT, RETIRED, 0))
     log = np.concatenate([overlapping(first=1), sender])
-
-    def needs(place: int, tiles: Any, end: int) -> Any:
-        return np.array([(tile, 2, 0, end) for tile in tiles]) if place == 0 else NO_NEEDS
-
-    assert cut(log, made, needs) == [(2, 2), (0, 2), (1, 4), (2, 4), (0, 4)]
+    assert cut(log, made, (0, 0, 0, 2, 0, 0, ALL, 1, 1)) == [(2, 2), (0, 2), (1, 4), (2, 4), (0, 4)]
 
 
 def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
@@ -138,14 +135,14 @@ def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
 
 
 def carried(
-    found: Sequence[Piece], made: Made, needs: Any = no_needs, shape: tuple[int, int] = (3, 2)
+    found: Sequence[Piece], made: Made, *senders: tuple[int, ...], shape: tuple[int, int] = (3, 2)
 ) -> list[tuple[int, list[int], int, int]]:
     done: list[tuple[int, list[int], int, int]] = []
 
     def carry(place: int, tiles: Sequence[int], first: int, end: int) -> None:
         done.append((place, [*tiles], first, end))
 
-    Order(cast(Meetings, made), needs, carry, shape).follow(np.array(found))
+    Order(cast(Meetings, made), carry, shape).follow(np.array(found), sent(*senders))
     return done
 
 
@@ -170,14 +167,14 @@ def test_who_takes_comes_behind_who_sends() -> None:
     assert carried(found, Made({}, meet=[]), sent_by_one_up_to(4)) == [(1, [0], 0, 4), (0, [1], 0, 4)]
 
 
-def sent_by_one_up_to(end: int) -> Any:
-    """Instruction 0 takes what 1 sends from tile 0."""
-    return lambda place, tiles, _: np.array([(tile, 1, 0, end) for tile in tiles]) if place == 0 else NO_NEEDS
+def sent_by_one_up_to(end: int) -> tuple[int, ...]:
+    """Instruction 0 takes on tile 1 what 1 sends from tile 0."""
+    return 0, 1, 0, 1, 0, end - 1, 1, 1, 1
 
 
 def test_what_can_never_come_is_refused() -> None:
     with pytest.raises(Refused, match="takes a part of what another instruction sends"):
-        carried([(0, 1, 4)], Made({}), lambda *_: np.array([(1, 1, 0, 4)]))
+        carried([(0, 1, 4)], Made({}), sent_by_one_up_to(4))
 
 
 def test_what_is_never_sent_whole_is_refused() -> None:

@@ -53,14 +53,15 @@ def carried_out(
         probing.attach(stacks)
     turns: list[tuple[int, Sequence[int], int, int]] = []
     """The order is worked out as a whole: among copies of large arrays that takes a fifth longer."""
-    order = Order(meetings, effects.needs, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
+    order = Order(meetings, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
         if probing:
             probing.must_stand(events)
         mesh.hear(events)
         ring.hear(section.deliveries)
-        order.follow(pieces(events, meetings, effects.needs, effects.senders()))
+        senders = effects.senders()
+        order.follow(pieces(events, meetings, senders), senders)
         for place, tiles, first, end in turns:
             if watched:
                 watched.move_for(ops[place].layer)

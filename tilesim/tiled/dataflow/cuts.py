@@ -11,15 +11,15 @@ Whether one may have waited for another is judged by flags, and by what had reti
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import TypeAlias
 
 import numpy as np
 from msgspec import Struct
 from msgspec.structs import astuple
 
 from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.dataflow.senders import Senders
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Engine
@@ -37,13 +37,6 @@ class Piece(Struct, frozen=True):
     place: int
     tile: int
     end: int
-
-
-Needs: TypeAlias = Callable[[int, Numbers, int], Numbers]
-"""What must have been sent for iterations of an instruction up to some end: for each of some tiles an instruction, its
-tile, and up to which iteration.
-"""
-NO_NEEDS: Numbers = np.empty((0, 4), np.int64)
 
 
 class Stay(Struct, frozen=True):
@@ -114,17 +107,17 @@ def in_order(events: Numbers) -> Numbers:
     return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
 
 
-def pieces(events: Numbers, meetings: Meetings, needs: Needs, senders: Numbers) -> Numbers:
+def pieces(events: Numbers, meetings: Meetings, senders: Senders) -> Numbers:
     """What happens in a section, in order, cut where it must be: pieces, one a row. ``events`` are :func:`in_order`,
-    ``needs`` says what they take of what others send, ``senders`` from whom: instruction, tile, instruction, tile.
+    ``senders`` say what they take of what others send.
     """
     [retirements] = np.nonzero(events[:, 4] == RETIRED)
     places = np.flatnonzero(np.bincount(events[retirements, 2]))
     rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
     rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
     whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
-    cutter = _Cutter(Stays(events), meetings, needs)
-    cutter.cut(senders)
+    cutter = _Cutter(Stays(events), meetings, senders)
+    cutter.cut()
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
     cut = np.array([astuple(piece) for _, piece in cutter.found], np.int64).reshape(-1, 3)
     return np.concatenate([cut, whole])[np.argsort(numbers, kind="stable")]
@@ -133,19 +126,19 @@ def pieces(events: Numbers, meetings: Meetings, needs: Needs, senders: Numbers) 
 class _Cutter:
     """Cuts off pieces."""
 
-    def __init__(self, stays: Stays, meetings: Meetings, needs: Needs) -> None:
+    def __init__(self, stays: Stays, meetings: Meetings, senders: Senders) -> None:
         self.found: list[tuple[float, Piece]] = []
         """Pieces, by their places in the log."""
-        self._stays, self._meetings, self._needs = stays, meetings, needs
+        self._stays, self._meetings, self._senders = stays, meetings, senders
         self._cut_off: set[Piece] = set()
         self._now = 0
 
-    def cut(self, senders: Numbers) -> None:
+    def cut(self) -> None:
         """Cut what is under way whenever somebody retires who meets it, or takes some of it."""
         met: dict[int, list[tuple[int, int, int]]] = defaultdict(list)
         for number, tile, place, other in self._clashing().tolist():
             met[number].append((tile, place, other))
-        asked = dict(self._early(senders))
+        asked = dict(self._early())
         for number in sorted({*met, *asked}):
             self._now = number
             for tile, place, other in met[number]:
@@ -164,9 +157,10 @@ class _Cutter:
         clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
         return found[np.array(clashes, bool)[pairs]] if len(found) else found
 
-    def _early(self, senders: Numbers) -> Iterator[tuple[int, Piece]]:
+    def _early(self) -> Iterator[tuple[int, Piece]]:
         """When an instruction retires, where somebody is still at work of whose doing it takes some."""
-        place, tile, sender, its_tile = senders[(senders[:, [0, 2]] < len(self._stays.retired)).all(axis=1)].T
+        rows = self._senders.rows[:, [0, 1, 3, 4]]
+        place, tile, sender, its_tile = rows[(rows[:, [0, 2]] < len(self._stays.retired)).all(axis=1)].T
         numbers, later = self._stays.retired[place, tile], self._stays.retired[sender, its_tile]
         early = (numbers < NOT_YET) & (later > numbers)
         for number, *own in np.stack([numbers, place, tile], axis=1)[early].tolist():
@@ -174,7 +168,7 @@ class _Cutter:
 
     def _ask(self, piece: Piece, number: float) -> None:
         """Cut what is under way of what a piece takes of others."""
-        for _, place, tile, end in self._needs(piece.place, np.array([piece.tile]), piece.end).tolist():
+        for place, tile, end in self._senders.needs_of(*astuple(piece)):
             stay = self._stays.stay(tile, place) if place < len(self._stays.began) else Stay(0, -1)
             if 0 <= stay.began <= self._now and stay.retired >= number:
                 self._cut_at(number - HALF, Piece(place, tile, end), stay.began)

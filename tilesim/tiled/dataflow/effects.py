@@ -9,9 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from tilesim.sim.core.memory import Bytes, Memory, Places
-from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.ring import RingRows
+from tilesim.tiled.dataflow.senders import ALL, Senders
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Part, Stacks
 from tilesim.tiled.flat.tables import Numbers
@@ -42,7 +42,8 @@ class Effects:
     ) -> None:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
-        self._sent_bytes = np.array([self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops])
+        read_bytes = [self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops]
+        self._sent_bytes = np.array(read_bytes, np.int64)
         self._taken_bytes = self._access_bytes(MemoryName(stacks.topology.mesh.destination))
         """By an access of a mesh-in."""
 
@@ -51,28 +52,13 @@ class Effects:
         op = self._ops[place]
         self._verbs[type(op)](self, op, place, tiles, first, end)
 
-    def takes(self, place: int) -> bool:
-        """Whether the instruction at ``place`` takes what others send."""
-        op = self._ops[place]
-        return isinstance(op, RingConsume) or (isinstance(op, MeshIn) and op.fill is None)
-
-    def needs(self, place: int, tiles: Numbers, end: int) -> Numbers:
-        """What must have been sent for iterations of an instruction up to ``end``: for each of the ``tiles`` an
-        instruction, its tile, and up to which iteration.
-        """
-        op = self._ops[place]
-        if isinstance(op, RingConsume):
-            return self._ring.senders(place, tiles, end)
-        if not self.takes(place):
-            return NO_NEEDS
-        needs, sender = np.empty((len(tiles), 4), np.int64), self._mesh.sender[place, tiles]
-        needs[:, 0], needs[:, 1:3] = tiles, sender
-        needs[:, 3] = -(-end * self._taken_bytes // self._sent_bytes[sender[:, 0]])
-        return needs
-
-    def senders(self) -> Numbers:
-        """Who sends what others take: an instruction, its tile, the one that sends, and the tile that does."""
-        return np.concatenate([self._ring.all_senders(), self._mesh.all_senders()])
+    def senders(self) -> Senders:
+        """Who sends what others take."""
+        ring, (place, tile, sender, its_tile) = self._ring.senders(), self._mesh.all_senders().T
+        first, most, taken = (np.full(len(place), number) for number in (0, ALL, self._taken_bytes))
+        mesh = place, tile, first, sender, its_tile, first, most, taken, self._sent_bytes[sender]
+        rows = np.pad(ring, ((0, 0), (0, 2)), constant_values=1)
+        return Senders(np.concatenate([rows, np.stack(mesh, axis=1)]), self._stacks.topology.tiles)
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded, part = self._decoder.tensorop(op, self._stacks.alike), self._stacks.part(tiles)

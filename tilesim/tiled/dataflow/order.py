@@ -16,8 +16,8 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.dataflow.cuts import NO_NEEDS, Needs
 from tilesim.tiled.dataflow.meetings import Meetings
+from tilesim.tiled.dataflow.senders import Senders
 from tilesim.tiled.flat.tables import Numbers
 
 Tiles: TypeAlias = NDArray[np.bool_]
@@ -43,23 +43,21 @@ Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
 
 
 class Order:
-    """Carries pieces out; ``needs`` says what a piece takes of what others send, ``shape`` how many instructions there
-    are, on how many tiles.
-    """
+    """Carries pieces out; ``shape`` says how many instructions there are, on how many tiles."""
 
-    def __init__(self, meetings: Meetings, needs: Needs, carry: Carry, shape: tuple[int, int]) -> None:
-        self.meetings, self.needs, self.carry = meetings, needs, carry
+    def __init__(self, meetings: Meetings, carry: Carry, shape: tuple[int, int]) -> None:
+        self.meetings, self.carry = meetings, carry
         self.done = np.zeros(shape, np.int64)
         """Up to which iteration each instruction is carried out on each tile."""
 
-    def follow(self, pieces: Numbers) -> None:
-        """Carry out all pieces of a section, one a row.
+    def follow(self, pieces: Numbers, senders: Senders) -> None:
+        """Carry out all pieces of a section, one a row; ``senders`` say what they take of what others send.
 
         Raises:
             Refused: see there.
         """
         if len(pieces):
-            _Section(self, pieces).carry_out()
+            _Section(self, pieces, senders).carry_out()
 
 
 class _Section:
@@ -67,7 +65,7 @@ class _Section:
     all tiles where they are not yet carried out. They are numbered as they begin, on any tile.
     """
 
-    def __init__(self, order: Order, pieces: Numbers) -> None:
+    def __init__(self, order: Order, pieces: Numbers, senders: Senders) -> None:
         self._order, self._clashes = order, order.meetings.clashes
         span = pieces[:, 2].max() + 1
         codes, which = np.unique(pieces[:, 0] * span + pieces[:, 2], return_inverse=True)  # rows take ten times as long
@@ -84,16 +82,21 @@ class _Section:
         """Where those of each begin."""
         self._left = [end - begin for begin, end in pairwise(self._from)]
         """On how many tiles each is to be carried out yet."""
-        self._place, self._end = ends[begins].T.tolist()
+        self._places, self._ends = places, upto = ends[begins].T
+        self._place, self._end = places.tolist(), upto.tolist()
         self._own = np.where(self._when < NOT_YET, self._when, -1)
         """As ``_when``, but with -1 where there is nothing to be carried out."""
         self._first, self._last = self._when.min(axis=1), self._own.max(axis=1)
         """When each is through on the first of its tiles, and on the last."""
         self._sooner = self._overtaking()
         """For each effect those that are through before it on some tile, and later than its last on their last one."""
-        self._needs: dict[int, Numbers] = {}
+        taker, *needs = senders.needs(places[effects], self._tiles, upto[effects]).T
+        self._needs: Numbers = np.stack([self._tiles[taker], *needs], axis=1)
+        """What effects take that others send: the tile that takes, an instruction, its tile, up to which iteration."""
+        self._needs_from = np.searchsorted(effects[taker], np.arange(len(ends) + 1)).tolist()
+        """Where those of each begin."""
         self._of_place: dict[int, list[int]] = defaultdict(list)
-        for effect in np.lexsort((ends[begins, 1], ends[begins, 0])).tolist():
+        for effect in np.lexsort((upto, places)).tolist():
             self._of_place[self._place[effect]].append(effect)
         self._begun = range(0)
         """Those that have begun, and a few that are over."""
@@ -108,16 +111,53 @@ class _Section:
         """Carry out all of them: each when it is through on all its tiles, or when nobody is in its way any longer."""
         begun = np.searchsorted(self._first, self._last, "right").tolist()
         most_waiting = MOST_WAITING * isqrt(self._when.shape[1])
-        for effect in np.argsort(self._last).tolist():
+        order, tiles = np.argsort(self._last), self._tiles.tolist()
+        free, passed = self._free_in(order).tolist(), list[int]()
+        for effect in order.tolist():
+            begin, end = self._from[effect : effect + 2]
+            if free[effect] and not self._held and self._left[effect] == end - begin:
+                self._order.carry(self._place[effect], tiles[begin:end], 0, self._end[effect])
+                passed.append(effect)
+                continue
+            self._pass(passed)
             self._begun = range(self._oldest(), max(begun[effect], self._begun.stop))
             self._hold(effect)
             if len(self._held) > most_waiting:
                 self._begin_somewhere(self._last[effect])
+        self._pass(passed)
         while (oldest := self._oldest()) < self._begun.stop:
             if not self._begin_somewhere(NOT_YET - 1):
                 raise Refused(
                     self._place[oldest], "takes a part of what another instruction sends, whose rest depends on it"
                 )
+
+    def _free_in(self, order: Numbers) -> NDArray[np.bool_]:
+        """For each effect whether nobody is in its way, and it is all of its instruction, if those before it in an
+        order are carried out.
+        """
+        rank, latest, reached = np.empty_like(order), np.full(len(self._order.done), -1), self._order.done.copy()
+        rank[order] = np.arange(len(order))
+        np.maximum.at(latest, self._places, rank)
+        effects = np.repeat(np.arange(len(order)), self._left)
+        np.maximum.at(reached, (self._places[effects], self._tiles), self._ends[effects])
+        taker = np.repeat(np.arange(len(order)), np.diff(self._needs_from))
+        _, sender, tile, end = self._needs.T
+        free: NDArray[np.bool_] = np.bincount(self._places)[self._places] == 1
+        free[[bool(sooner) for sooner in self._sooner]] = False
+        free[taker[(reached[sender, tile] < end) | (latest[sender] >= rank[taker])]] = False
+        return free
+
+    def _pass(self, effects: list[int]) -> None:
+        """All of some effects are carried out; then there are none left of them."""
+        if not effects:
+            return
+        which, tiles = np.nonzero(self._when[effects] < NOT_YET)
+        done = np.array(effects)[which]
+        self._order.done[self._places[done], tiles] = self._ends[done]
+        self._when[effects], self._own[effects] = NOT_YET, -1
+        for effect in effects:
+            self._over[effect], self._left[effect] = True, 0
+        effects.clear()
 
     def _oldest(self) -> int:
         """The first that is not over."""
@@ -190,16 +230,13 @@ class _Section:
 
     def _lacks(self, effect: int) -> Numbers:
         """The effect's needs that are not met: tile, instruction, its tile, and up to which iteration."""
-        needs = self._needs.get(effect)
-        if needs is None:
-            needs = self._order.needs(self._place[effect], self._left_on(effect), self._end[effect])
-            self._needs[effect] = needs
+        needs = self._needs[self._needs_from[effect] : self._needs_from[effect + 1]]
         if not len(needs):
             return needs
         own, place, tile, end = needs.T
         lacking = self._order.done[place, tile] < end
         if not np.count_nonzero(lacking):  # in a third of the time of any(), on few tiles
-            return NO_NEEDS
+            return needs[:0]
         left: Numbers = needs[lacking & (self._when[effect, own] < NOT_YET)]
         return left
 

@@ -10,7 +10,6 @@ from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, joined
-from tilesim.tiled.dataflow.cuts import NO_NEEDS
 from tilesim.tiled.dataflow.data_memory import DataMemory
 from tilesim.tiled.dataflow.host import HostRows
 from tilesim.tiled.dataflow.sent import Sent
@@ -46,12 +45,6 @@ class RingRows:
         """Where each instruction's part of the log begins."""
         self._same: list[bool] = []
         """For each line of the log, whether its instruction takes on all of its nodes the rows that it says."""
-        self._senders: Numbers = np.empty((0, 7), np.int64)
-        """Who took what tiles have sent: instruction, node, its first row, the instruction that sent it, its tile, the
-        first row of that, and how many. Before what the host makes of some rows, all of them have been sent.
-        """
-        self._senders_from = self._starts
-        """Likewise."""
         self._replies: dict[int, Bytes] = {}
         self._from_host = dict(_places_of_host(ops))
         self._leaving: dict[int, list[int]] = defaultdict(list)
@@ -62,19 +55,8 @@ class RingRows:
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
         self._log = log = merged(np.concatenate([self._log, deliveries[:, [1, 0, 2, 3, 4, 5]]]))
-        self._starts = self._starts_of(log)
+        self._starts = np.searchsorted(log[:, 0], np.arange(len(self._ops) + 1)).tolist()
         self._same = said_alike(log).tolist()
-        place, node, own, transfer, row, count = self._log[self._of_tiles[self._log[:, 3]]].T
-        op, _, tile = self._transfers[transfer].T
-        senders = np.stack([place, node, own, op, tile, row, count], axis=1)
-        if self._host.are_made:
-            senders = np.concatenate([senders, *self._of_made()])
-            senders = senders[np.argsort(senders[:, 0], kind="stable")]
-        self._senders, self._senders_from = senders, self._starts_of(senders)
-
-    def _starts_of(self, log: Numbers) -> list[int]:
-        starts: list[int] = np.searchsorted(log[:, 0], np.arange(len(self._ops) + 1)).tolist()
-        return starts
 
     def taken(self, place: int, tiles: Sequence[int], first: int, end: int) -> list[tuple[list[int], list[Taken]]]:
         """What the instruction takes as its rows from ``first`` up to ``end``, and the tiles that take the same."""
@@ -92,23 +74,18 @@ class RingRows:
             alike.setdefault(rows[tile], []).append(tile)
         return [(same, [*taken]) for taken, same in alike.items()]
 
-    def senders(self, place: int, tiles: Numbers, end: int) -> Numbers:
-        """Who must have sent what the instruction takes as its rows up to ``end``: for each of the ``tiles`` the
-        instruction, its tile, and up to which of its rows.
+    def senders(self) -> Numbers:
+        """Who has taken on a tile what tiles have sent: instruction, tile, its first row, the instruction that sent it,
+        its tile, the first row of that, and how many. Before what the host makes of some rows, all of them have been
+        sent.
         """
-        low, high = self._senders_from[place : place + 2]
-        if low == high:
-            return NO_NEEDS
-        node, own, op, tile, row, count = self._senders[low:high, 1:].T
-        theirs = self._among(node - 1, tiles) & (own < end)
-        stop = row + np.minimum(count, end - own)
-        needs: Numbers = np.array([node - 1, op, tile, stop])[:, theirs].T
-        return needs
-
-    def all_senders(self) -> Numbers:
-        """Who sends what tiles take: an instruction, its tile, the one that sends, and the tile that does."""
-        place, node, _, op, tile, *_ = self._senders.T
-        senders: Numbers = np.stack([place, node - 1, op, tile], axis=1)[node <= self._topology.tiles]
+        place, node, own, transfer, row, count = self._log[self._of_tiles[self._log[:, 3]]].T
+        op, _, tile = self._transfers[transfer].T
+        senders = np.stack([place, node, own, op, tile, row, count], axis=1)
+        if self._host.are_made:
+            senders = np.concatenate([senders, *self._of_made()])
+        senders = senders[senders[:, 1] <= self._topology.tiles]
+        senders[:, 1] -= 1
         return senders
 
     def _of_made(self) -> Iterator[Numbers]:
