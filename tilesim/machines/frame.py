@@ -30,9 +30,13 @@ NOBODY: WakeupSources = MappingProxyType({})
 
 
 def named(program: P) -> P:
-    """The program with a label for each instruction."""
+    """The program with a label for each instruction: always the same one."""
     if all(op.label for op in (*program.load, *program.run)):
         return program
+    return program.once(_named)
+
+
+def _named(program: P) -> P:
     return replace(program, load=_labelled(program.load, "load"), run=_labelled(program.run, "run"))
 
 

@@ -60,6 +60,7 @@ class Memory:
         self.size_bytes = size_bytes
         self.blocks: Sequence[Bytes] = content or [zeros(samples, size_bytes)]
         self.samples = sum(len(block) for block in self.blocks)
+        self._in_units: dict[int, list[NDArray[Any]]] = {}
 
     @property
     def bytes(self) -> Bytes:
@@ -87,7 +88,8 @@ class Memory:
         """What is at each of the places: (samples, *their shape, their width)."""
         packed, where = self._packed(places), places.where
         if isinstance(where, slice):
-            words = np.concatenate([block[:, where] for block in packed])
+            parts = [block[:, where] for block in packed]
+            words = parts[0].copy() if len(parts) == 1 else np.concatenate(parts)
         else:
             parts = [block.take(where, axis=1) for block in packed]
             words = parts[0] if len(parts) == 1 else np.concatenate(parts)
@@ -117,8 +119,11 @@ class Memory:
     def _packed(self, places: Places) -> list[NDArray[Any]]:
         """All bytes of each block, in the units of the places."""
         self.check(places.lowest, places.end)
-        whole, kind = self.size_bytes - self.size_bytes % places.unit_bytes, _word_type(places.unit_bytes)
-        return [(block if whole == self.size_bytes else block[:, :whole]).view(kind) for block in self.blocks]
+        unit_bytes = places.unit_bytes
+        if unit_bytes not in self._in_units:
+            whole = self.size_bytes - self.size_bytes % unit_bytes
+            self._in_units[unit_bytes] = [block[:, :whole].view(_word_type(unit_bytes)) for block in self.blocks]
+        return self._in_units[unit_bytes]
 
 
 def joined(parts: Sequence[Bytes]) -> Bytes:

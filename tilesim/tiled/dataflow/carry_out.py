@@ -43,7 +43,7 @@ def carried_out(
     assert timing.load is not None
     assert timing.run is not None
     assert timing.transfers is not None
-    sent, mesh, meetings = Sent(host.samples), Meshes(ops, topology), probing.meetings if probing else Meetings(program)
+    sent, mesh, meetings = Sent(host.samples), Meshes(program), probing.meetings if probing else Meetings(program)
     steps = zip(program.steps, host.tasks(lambda: ring), strict=True)
     rows = HostRows(host.rows, steps, topology.wide_memory.row_bytes)
     ring = RingRows(program, timing.transfers, DataMemory(program), rows, sent)

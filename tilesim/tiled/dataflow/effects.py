@@ -14,7 +14,6 @@ from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.senders import ALL, Senders
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Part, Stacks
-from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import MemoryName, Traversal
 from tilesim.tiled.isa.model.instructions import (
     Copy,
@@ -42,10 +41,10 @@ class Effects:
     ) -> None:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
-        read_bytes = [self._access_bytes(op.memory) if isinstance(op, MeshOut) else 0 for op in ops]
-        self._sent_bytes = np.array(read_bytes, np.int64)
-        self._taken_bytes = self._access_bytes(MemoryName(stacks.topology.mesh.destination))
-        """By an access of a mesh-in."""
+        alike = stacks.alike
+        self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
+        self._arrives_in = MemoryName(stacks.topology.mesh.destination)
+        """What goes over the mesh."""
 
     def carry(self, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         """Let the bytes be as they are when iterations of the instruction at ``place`` are through on ``tiles``."""
@@ -55,8 +54,13 @@ class Effects:
     def senders(self) -> Senders:
         """Who sends what others take."""
         ring, (place, tile, sender, its_tile) = self._ring.senders(), self._mesh.all_senders().T
-        first, most, taken = (np.full(len(place), number) for number in (0, ALL, self._taken_bytes))
-        mesh = place, tile, first, sender, its_tile, first, most, taken, self._sent_bytes[sender]
+        read_bytes = np.zeros(len(self._ops), np.int64)
+        for out in np.unique(sender).tolist():
+            op = self._ops[out]
+            assert isinstance(op, MeshOut)
+            read_bytes[out] = self._access_bytes[op.memory]
+        first, most, taken = (np.full(len(place), k) for k in (0, ALL, self._access_bytes[self._arrives_in]))
+        mesh = place, tile, first, sender, its_tile, first, most, taken, read_bytes[sender]
         rows = np.pad(ring, ((0, 0), (0, 2)), constant_values=1)
         return Senders(np.concatenate([rows, np.stack(mesh, axis=1)]), self._stacks.topology.tiles)
 
@@ -84,21 +88,19 @@ class Effects:
             yield alike, product.weights(alike.memories)
 
     def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        narrow, wide = MemoryName.NARROW, MemoryName.WIDE
+        narrow, wide, part = MemoryName.NARROW, MemoryName.WIDE, self._stacks.part(tiles)
         source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
-        row_bytes, part = self._access_bytes(wide), self._stacks.part(tiles)
-        data = _memory(part, source).read(self._places(op.read, source, first, end, row_bytes))
-        _memory(part, target).write(self._places(op.write, target, first, end, row_bytes), data)
+        data = _memory(part, source).read(self._places(op.read, source, first, end))
+        _memory(part, target).write(self._places(op.write, target, first, end), data)
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
-        places = self._decoder.ttu.places(op.read, self._access_bytes(memory))
+        places = self._decoder.ttu.places(op.read, self._access_bytes[memory])
         data = _memory(self._stacks.part(tiles), memory).read(places.part(first, end))
         self._sent.put(place, op.tiles, tiles, first, len(places), data)
 
     def _take_words(self, op: MeshIn, place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        memory = MemoryName(self._stacks.topology.mesh.destination)
-        size = self._access_bytes(memory)
+        memory, size = self._arrives_in, self._access_bytes[self._arrives_in]
         places = self._decoder.ttu.places(op.write, size).part(first, end)
         if op.fill is None:
             data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
@@ -108,34 +110,32 @@ class Effects:
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
-        outs, senders = self._mesh.sender[place, tiles].T
-        several = {*outs.tolist()}
+        outs, senders = self._mesh.sender[place, tiles].T.tolist()
+        several = {*outs}
         if len(several) == 1:
-            return self._left(several.pop(), senders, first, end)
+            return self._left(outs[0], senders, first, end)
         words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
         for out in several:
-            words[outs == out] = self._left(out, senders[outs == out], first, end)
+            own = [k for k, other in enumerate(outs) if other == out]
+            words[own] = self._left(out, [senders[k] for k in own], first, end)
         return words
 
-    def _left(self, out: int, tiles: Numbers, first: int, end: int) -> Bytes:
+    def _left(self, out: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What an instruction has sent from some tiles, [tiles, samples, bytes]."""
-        sent = self._sent.of(out, tiles.tolist())
+        sent = self._sent.of(out, tiles)
         return sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
 
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        places = self._decoder.ttu.places(op.write, self._access_bytes(MemoryName.WIDE)).part(first, end)
+        places = self._places(op.write, MemoryName.WIDE, first, end)
         for same, taken in self._ring.taken(place, tiles, first, end):
             part = self._stacks.part(same)
             part.wide.write(places, part.spread(self._ring.rows(taken)))
 
-    def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int, row_bytes: int) -> Places:
+    def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""
-        size = self._access_bytes(memory)
-        return self._decoder.ttu.places(traversal, size).part(first * row_bytes // size, end * row_bytes // size)
-
-    def _access_bytes(self, memory: MemoryName) -> int:
-        alike = self._stacks.alike
-        return alike.row_bytes if memory == MemoryName.WIDE else alike.word_bytes
+        size = self._access_bytes[memory]
+        accesses = self._stacks.alike.row_bytes // size
+        return self._decoder.ttu.places(traversal, size).part(first * accesses, end * accesses)
 
     _verbs: ClassVar[Mapping[type, Callable[..., None]]] = {
         TensorOp: _compute,

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import numpy as np
 
 from tilesim.tiled.dataflow.cuts import BEGAN
 from tilesim.tiled.flat.tables import Numbers
+from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.fields import OPPOSITE, Side, neighbour
-from tilesim.tiled.isa.model.instructions import Instruction, MeshIn, MeshOut
-from tilesim.tiled.topology import Topology
+from tilesim.tiled.isa.model.instructions import MeshIn, MeshOut
+from tilesim.tiled.isa.model.program import Program
 
 SIDES = [*Side]
 ACROSS = np.array([SIDES.index(OPPOSITE[side]) for side in SIDES])
@@ -19,15 +18,19 @@ ACROSS = np.array([SIDES.index(OPPOSITE[side]) for side in SIDES])
 class Meshes:
     """The mesh's transfers so far."""
 
-    def __init__(self, ops: Sequence[Instruction], topology: Topology) -> None:
-        out = [SIDES.index(op.side) if isinstance(op, MeshOut) else -1 for op in ops]
-        taken = [SIDES.index(op.side) if isinstance(op, MeshIn) and op.fill is None else -1 for op in ops]
-        self._out, self._in = np.array(out, np.int64), np.array(taken, np.int64)
+    def __init__(self, program: Program) -> None:
+        topology, ops, count = program.topology, program.once(ByType), len(program.load) + len(program.run)
+        self._out, self._in = np.full(count, -1), np.full(count, -1)
+        for place, out in ops.of(MeshOut):
+            self._out[place] = SIDES.index(out.side)
+        for place, taken in ops.of(MeshIn):
+            if taken.fill is None:
+                self._in[place] = SIDES.index(taken.side)
         tiles = range(topology.tiles)
         there = [[neighbour(topology.grid, tile, side) for side in SIDES] for tile in tiles]
         self._beside = np.array([[-1 if tile is None else tile for tile in beside] for beside in there])
         self._begun: Numbers = np.empty((0, 2), np.int64)
-        self.sender = np.full((len(ops), topology.tiles, 2), -1)
+        self.sender = np.full((count, topology.tiles, 2), -1)
         """By instruction and tile that take: the instruction and the tile that send."""
 
     def all_senders(self) -> Numbers:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 from msgspec import Struct
@@ -14,7 +14,8 @@ from tilesim.tiled.dataflow.data_memory import DataMemory
 from tilesim.tiled.dataflow.host import HostRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.flat.tables import Numbers
-from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, Outfeed, RingProduce
+from tilesim.tiled.isa.model.by_type import ByType
+from tilesim.tiled.isa.model.instructions import Classify, Infeed, Outfeed, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.classification import classified
 
@@ -37,7 +38,8 @@ class RingRows:
         self._row_bytes = program.topology.wide_memory.row_bytes
         self._sink = program.topology.tiles + 2
         self._transfers = transfers[:, [0, 1, 5]]
-        produced = np.array([isinstance(op, RingProduce) for op in ops], bool)
+        by_type, produced = program.once(ByType), np.zeros(len(ops), bool)
+        produced[[place for place, _ in by_type.of(RingProduce)]] = True
         self._of_tiles = produced[transfers[:, 0]]
         self._log: Numbers = np.empty((0, 6), np.int64)
         """Who took what: instruction, node, its first row, transfer, the first row of that, and how many."""
@@ -46,11 +48,10 @@ class RingRows:
         self._same: list[bool] = []
         """For each line of the log, whether its instruction takes on all of its nodes the rows that it says."""
         self._replies: dict[int, Bytes] = {}
-        self._from_host = dict(_places_of_host(ops))
+        self._from_host = dict(_places_of_host(by_type.of(Infeed)))
         self._leaving: dict[int, list[int]] = defaultdict(list)
-        for place, op in enumerate(ops):
-            if isinstance(op, Outfeed):
-                self._leaving[op.output].append(place)
+        for place, op in by_type.of(Outfeed):
+            self._leaving[op.output].append(place)
 
     def hear(self, deliveries: Numbers) -> None:
         """Who has taken what in a section."""
@@ -218,10 +219,10 @@ def said_alike(log: Numbers) -> NDArray[np.bool_]:
     return np.repeat(np.logical_and.reduceat(same, starts), lengths) if len(log) else same
 
 
-def _places_of_host(ops: Sequence[Instruction]) -> Iterator[tuple[int, int]]:
+def _places_of_host(infeeds: Iterable[tuple[int, Infeed]]) -> Iterator[tuple[int, int]]:
     """The first of the host's rows for each infeed that takes some."""
     row = 0
-    for place, op in enumerate(ops):
-        if isinstance(op, Infeed) and op.source == "host":
+    for place, op in infeeds:
+        if op.source == "host":
             yield place, row
             row += op.total_rows

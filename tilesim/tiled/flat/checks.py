@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from math import ceil
 
 import numpy as np
@@ -19,7 +19,6 @@ from tilesim.tiled.flat.columns import (
     OF_SENDINGS,
     OF_STEPS,
     OPS,
-    SENDERS,
     Bitmap,
     Number,
     Rows,
@@ -177,17 +176,23 @@ class _Check:
         return int(self.chip[holds.below]) + holds.more
 
     def _bitmap(self, rows: Numbers, name: str, holds: Bitmap) -> None:
-        words, places = self.chip["bitmap_words"], self._column(name)[rows]
-        self._number("ops", rows, name, places, Number(0, self.tables.bitmaps.size), rows)
+        words = self.chip["bitmap_words"]
+        self._number("ops", rows, name, self._column(name)[rows], Number(0, self.tables.bitmaps.size), rows)
         most = self.chip[holds.below] + holds.more
-        for row, place in zip(rows.tolist(), places.tolist(), strict=True):
-            if place % words:
+        for row in self._unlike(rows, name):
+            if (place := int(self._column(name)[row])) % words:
                 raise _fault("ops", row, name, f"a multiple of {words}", place)
-            if self._at(place) >> most:
-                raise _fault("ops", row, name, f"a bitmap of {most} bits", f"one of {self._length(place)}")
+            if (length := self._at(place).bit_length()) > most:
+                raise _fault("ops", row, name, f"a bitmap of {most} bits", f"one of {length}")
 
-    def _length(self, place: int) -> int:
-        return self._at(place).bit_length()
+    def _unlike(self, rows: Numbers, *columns: str) -> list[int]:
+        """Some rows, those of all that are alike in these columns and in whose they are but once: the first."""
+        alike = np.stack([self.who[rows], *(self._column(name)[rows] for name in columns)])
+        order = np.lexsort(alike)
+        others = (alike[:, order[1:]] != alike[:, order[:-1]]).any(axis=0)
+        first = order[np.concatenate([[True], others])[: len(order)]]
+        unlike: list[int] = rows[np.sort(first)].tolist()
+        return unlike
 
     def _list(self, rows: Numbers, name: str, holds: Rows) -> None:
         """Each list is looked at once for all that share it and its bounds."""
@@ -197,11 +202,7 @@ class _Check:
         self._number("ops", rows, name, self._column(name)[rows], Number(0, self.pool.size), rows)
         ends = self._column(name)[rows] + counts[rows] * width
         self._number("ops", rows, f"{name} with its {holds.length}", ends, Number(0, self.pool.size, 1), rows)
-        alike = np.stack([self._column(each)[rows] for each in (name, holds.length, "rounds")])
-        order = np.lexsort(alike)
-        others = (alike[:, order[1:]] != alike[:, order[:-1]]).any(axis=0)
-        first = order[np.concatenate([[True], others])[: len(order)]]
-        self._entries(rows[np.sort(first)], name, holds)
+        self._entries(np.array(self._unlike(rows, name, holds.length, "rounds"), np.int64), name, holds)
 
     def _entries(self, rows: Numbers, name: str, holds: Rows) -> None:
         counts, width = self._column(holds.length)[rows], len(holds.fields)
@@ -230,9 +231,8 @@ class _Check:
             must = f"at least {least[k]}" if most is None else str(most[k])
             raise _fault(table, int(rows[k]), column, must, int(values[k]))
 
-    def _of(self, *who: str) -> Sequence[int]:
-        places: list[int] = np.flatnonzero(_those(who)[self.who]).tolist()
-        return places
+    def _of(self, *who: str) -> Numbers:
+        return np.flatnonzero(_those(who)[self.who])
 
     def _bits(self, name: str, row: int) -> int:
         return self._at(int(self._column(name)[row]))
@@ -244,7 +244,7 @@ class _Check:
     def _headers(self) -> None:
         """An instruction stops where its kind can be carried out, and at the last of its stops."""
         tiles, edges = self.chip["tiles"], dict(zip(MESH_OUT, self._edges(), strict=True))
-        for row in self._of(*OF_OPS["header"].of):
+        for row in self._unlike(self._of(*OF_OPS["header"].of), "header", "last_stop"):
             who, header, last = WHO[self.who[row]], self._bits("header", row), int(self._column("last_stop")[row])
             if last != header.bit_length() - 1:
                 raise _fault("ops", row, "last_stop", f"{header.bit_length() - 1}, the header's last bit", last)
@@ -267,23 +267,21 @@ class _Check:
     def _destinations(self) -> None:
         """A packet is taken as often as it has destinations; each transfer of an infeed goes a node further."""
         nodes = self.chip["tiles"] + 2
-        for row in self._of(*OF_OPS["destinations"].of):
+        for row in self._unlike(self._of(*OF_OPS["destinations"].of), "to", "destinations"):
             count, given = self._bits("to", row).bit_count(), int(self._column("destinations")[row])
             if given != count:
                 raise _fault("ops", row, "destinations", f"{count}, as many as `to` has", given)
-        for row in self._of("infeed"):
+        for row in self._unlike(self._of("infeed"), "to", "transfers"):
             room = nodes - self._bits("to", row).bit_length() + 1
             if (given := int(self._column("transfers")[row])) > room:
                 raise _fault("ops", row, "transfers", f"at most {room}", given)
 
     def _transfers(self) -> None:
         """The core has room for as many transfers as there are."""
-        count = 0
-        for row in self._of(*SENDERS):
-            who = WHO[self.who[row]]
-            infeed, sender = who == "infeed", who == Engine.RING_PRODUCER
-            count += int(self._column("transfers")[row]) if infeed else 1
-            count += self._bits("header", row).bit_count() - 1 if sender else 0
+        infeeds, producers, classifies = (self._of(name) for name in ("infeed", Engine.RING_PRODUCER, "classify"))
+        senders = np.array([bits.bit_count() for bits in self.bits] or [0])
+        there = senders[self._column("header")[producers] // self.chip["bitmap_words"]]
+        count = int(self._column("transfers")[infeeds].sum()) + int(there.sum()) + len(classifies)
         if count != self.chip["transfers"]:
             raise _fault("chip", 0, "transfers", f"{count}, as many as the rows of ops send", self.chip["transfers"])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.instructions import Broadcast, RingConsume
 from tilesim.tiled.isa.model.program import Program
 
@@ -29,8 +30,9 @@ def _of_chip(program: Program) -> Iterator[str]:
 def _of_instructions(program: Program) -> Iterator[str]:
     if len(program.requests) > MOST_REQUESTS:
         yield f"requests must be at most {MOST_REQUESTS} for the compiled engine, not {len(program.requests)}"
-    for op in (*program.load, *program.run):
-        if isinstance(op, Broadcast):
-            yield f"{op.label}: a tile's own broadcast is not covered by the compiled engine"
-        if isinstance(op, RingConsume) and op.filter is not None:
-            yield f"{op.label}: a byte filter is not covered by the compiled engine"
+    ops = program.once(ByType)
+    for _, broadcast in ops.of(Broadcast):
+        yield f"{broadcast.label}: a tile's own broadcast is not covered by the compiled engine"
+    for _, consume in ops.of(RingConsume):
+        if consume.filter is not None:
+            yield f"{consume.label}: a byte filter is not covered by the compiled engine"

@@ -7,6 +7,7 @@ from itertools import chain, islice, repeat
 
 from msgspec import Struct
 
+from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import GivenTensor, HostTensor, Program, awaited_by_step
 from tilesim.tiled.topology import Topology
@@ -55,8 +56,8 @@ def _own_rows(program: Program) -> Iterator[tuple[int, int]]:
 def last_rows(program: Program) -> dict[int, int]:
     """How many of all rows that leave for the host have come with the last one of each output."""
     last, count = {}, 0
-    for op in program.run:
-        if isinstance(op, Outfeed):
+    for place, op in program.once(ByType).of(Outfeed):
+        if place >= len(program.load):
             count += op.rows
             last[op.output] = count
     return last

@@ -54,6 +54,7 @@ OWN = ("words", "header", "last_stop", "layer", "gates", "gate_count", "holds", 
 ENGINES = {engine: k for k, engine in enumerate(Engine)}
 FLAGS = {flag: k for k, flag in enumerate(Flag)}
 KINDS = {op: k for k, op in enumerate(OPS)}
+OF_CONTROLLER = (Infeed, Outfeed, ScalarFence)
 
 
 class RowMaker:
@@ -123,6 +124,8 @@ class RowMaker:
         )
 
     def _gates(self, op: Work) -> tuple[int, int]:
+        if not op.wait:
+            return 0, 0
         waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
         held = gates(self._nest(op), op.wait) if len(waits) < len(op.wait) else ()
         at = [*waits, *((gate.group, FLAGS[gate.flag], gate.expected) for gate in held)]
@@ -266,13 +269,18 @@ def _period(rises: Sequence[int]) -> int:
     return rises[0] if all(b - a == rises[0] for a, b in pairwise(rises)) else 0
 
 
-def bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
-    """What each instruction of a section takes on the instruction bus; none, if it is the controller's own."""
+def bus_bytes(program: Program) -> tuple[Sequence[int], Sequence[int]]:
+    """What each instruction of load and of run takes on the instruction bus; none, if it is the controller's own."""
+    return [*_bus_bytes(program.load)], [*_bus_bytes(program.run)]
+
+
+def _bus_bytes(ops: Sequence[Instruction]) -> Iterator[int]:
     announced = 0
     for op in ops:
-        size_bytes = (op.words - (announced > 0)) * WORD_BYTES
-        announced = op.parts if isinstance(op, Record) else max(announced - 1, 0)
-        yield 0 if isinstance(op, Infeed | Outfeed | ScalarFence) else size_bytes
+        kind, size_bytes = type(op), (op.words - (announced > 0)) * WORD_BYTES
+        if announced or kind is Record:
+            announced = op.parts if isinstance(op, Record) else announced - 1
+        yield 0 if kind in OF_CONTROLLER else size_bytes
 
 
 def reply_bytes(op: Classify) -> int:

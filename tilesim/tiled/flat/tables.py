@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import repeat
+from itertools import chain, repeat
 from math import ceil
 
 import numpy as np
@@ -14,6 +14,7 @@ from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
 from tilesim.tiled.flat.host import owed, sent, step_rows
 from tilesim.tiled.flat.rows import OWN, RowMaker, bus_bytes
+from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -44,17 +45,17 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     before which cycles of a section instructions do not begin.
     """
     maker = RowMaker(program, decoder, holds)
-    taken = [(op, size) for section in _sections(program) for op, size in zip(section, bus_bytes(section), strict=True)]
+    ops, sizes = (*program.load, *program.run), chain.from_iterable(program.once(bus_bytes))
     shared, own = [], []
-    for (op, size_bytes), request in zip(taken, requests_of(program), strict=True):
+    for op, size_bytes, request in zip(ops, sizes, requests_of(program), strict=True):
         shared.append(maker.shared(op))
         own.append(maker.own(op, size_bytes, request))
-    ops = maker.rows()[shared]
-    ops[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
+    rows = maker.rows()[shared]
+    rows[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
     load, run = (_sent(program, section) for section in (program.load, program.run))
     of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)
-    return Tables(ops, maker.pool(), maker.bitmaps(), chip, (load, run), _steps(program))
+    return Tables(rows, maker.pool(), maker.bitmaps(), chip, (load, run), _steps(program))
 
 
 def requests_of(program: Program) -> list[int]:
@@ -79,10 +80,6 @@ def _sent(program: Program, section: Sequence[Instruction]) -> Numbers:
 def _steps(program: Program) -> Numbers:
     cycles = [program.topology.step_cycles(step.bytes) for step in program.steps]
     return np.array([*zip(step_rows(program), cycles, repeat(0))], np.int64).reshape(-1, len(STEPS))
-
-
-def _sections(program: Program) -> Sequence[Sequence[Instruction]]:
-    return program.load, program.run
 
 
 def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]:
@@ -114,11 +111,11 @@ def _chip(program: Program, bitmap_words: int, host_rows: int) -> dict[str, int]
         "host_queue_rows": QUEUED_ROWS + chip.host.latency_cycles // chip.to_chip_cycles(row) + spare_rows,
         "host_rows": host_rows,
         "data_row_cycles": ceil(row / chip.data_memory.bytes_per_cycle),
-        "transfers": sum(_transfers(op) for op in (*program.load, *program.run)),
+        "transfers": _transfers(program.once(ByType)),
     }
 
 
-def _transfers(op: object) -> int:
-    if isinstance(op, RingProduce):
-        return op.tiles.bit_count()
-    return op.transfers if isinstance(op, Infeed) else int(isinstance(op, Classify))
+def _transfers(ops: ByType) -> int:
+    """Over the ring."""
+    of_infeeds = sum(op.transfers for _, op in ops.of(Infeed))
+    return of_infeeds + sum(op.tiles.bit_count() for _, op in ops.of(RingProduce)) + len(ops.of(Classify))

@@ -140,7 +140,8 @@ class _Counter:
         """The last one is none."""
         self.moved: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
         """By the unit's track, for each layer."""
-        self._ring = np.zeros((self._topology.ring_links, layers), np.int64)
+        self._passed: Counter[tuple[int, int, int]] = Counter()
+        """What goes over the ring, by the sender's node, the nodes that it is for, and the layer."""
         self._produced = np.zeros((self._topology.tiles, layers), np.int64)
         self._sent: Counter[tuple[Side, int, int]] = Counter()
         """What goes over the mesh, by the side, the tiles and the layer."""
@@ -151,7 +152,8 @@ class _Counter:
         tiles = self._topology.tiles
         for each in sent(self._program, self._program.run):
             self.moved["chip.host.infeed"][each.layer] += each.size_bytes
-        for op, size_bytes in zip(self._program.run, bus_bytes(self._program.run), strict=True):
+        _, sizes = self._program.once(bus_bytes)
+        for op, size_bytes in zip(self._program.run, sizes, strict=True):
             if size_bytes:
                 self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
             if type(op) in self._counters:
@@ -159,7 +161,7 @@ class _Counter:
         for op, times in self._moving():
             self._movers[type(op)](self, op, times)
         self._carry()
-        self.moved |= {f"chip.ring.link{node}": passing for node, passing in enumerate(self._ring)}
+        self.moved |= {f"chip.ring.link{node}": passing for node, passing in enumerate(self._pass())}
         self.moved |= {f"chip.tile{tile}.ring_producer": sent for tile, sent in enumerate(self._produced)}
         self._send()
 
@@ -208,6 +210,16 @@ class _Counter:
         self.moved["chip.controller"] += carried.sum(axis=0)
         self.moved |= {f"chip.instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
 
+    def _pass(self) -> Numbers:
+        """Over each of the ring's links, up to the last of the nodes that it is for, for each layer."""
+        passing, nodes = np.zeros((self._topology.ring_links, self._layers), np.int64), self._topology.tiles + 3
+        for (sender, to, layer), size_bytes in self._passed.items():
+            before = to & (1 << max(sender - 1, 0)) - 1  # those that it reaches beyond the last node
+            reach = (before or to).bit_length() + nodes * (before > 0)
+            passing[sender : min(reach, nodes), layer] += size_bytes
+            passing[: max(0, reach - nodes), layer] += size_bytes
+        return passing
+
     def _send(self) -> None:
         """Over the mesh."""
         for side in dict.fromkeys(side for side, _, _ in self._sent):
@@ -234,7 +246,7 @@ class _Counter:
         size_bytes = times * iterations(op.read.nest) * self._row_bytes
         for tile in bits(op.tiles):
             self._produced[tile, op.layer] += size_bytes
-            self._pass(tile + 1, op.to, op.layer, size_bytes)
+            self._passed[tile + 1, op.to, op.layer] += size_bytes
 
     def _count_mesh_out(self, op: MeshOut, times: int) -> None:
         self._count_accesses(op, times)
@@ -248,25 +260,17 @@ class _Counter:
         size_bytes = op.rows * self._row_bytes
         self.moved["chip.infeed"][op.layer] += op.transfers * size_bytes
         for k in range(op.transfers):
-            self._pass(0, op.to << k, op.layer, size_bytes)
+            self._passed[0, op.to << k, op.layer] += size_bytes
         if op.source == "data" and not takes_from_host(op, self._topology):
             self._act("infeed", op, {Action.DATA_MEMORY_READ: op.total_rows})
 
     def _count_classify(self, op: Classify) -> None:
         size_bytes = -(-reply_bytes(op) // self._row_bytes) * self._row_bytes
         self.moved["chip.classifier"][op.layer] += size_bytes
-        self._pass(self._topology.tiles + 1, 1 << self._topology.tiles + 1, op.layer, size_bytes)
+        self._passed[self._topology.tiles + 1, 1 << self._topology.tiles + 1, op.layer] += size_bytes
         actions = PER_ELEMENT if op.function in classify.SOFTMAXES else PER_COMPARISON
         looks = op.elements * classify.passes(op.function, op.scaling)
         self._act("classifier", op, dict.fromkeys(actions, looks))
-
-    def _pass(self, sender: int, to: int, layer: int, size_bytes: int) -> None:
-        """Bytes go over the ring's links up to the last of the nodes that they are for."""
-        nodes = self._topology.tiles + 3
-        before = to & (1 << max(sender - 1, 0)) - 1  # those that it reaches beyond the last node
-        reach = (before or to).bit_length() + nodes * (before > 0)
-        self._ring[sender : min(reach, nodes), layer] += size_bytes
-        self._ring[: max(0, reach - nodes), layer] += size_bytes
 
     def _act(self, name: str, op: Any, actions: Actions) -> None:
         acts = self._acts[name][getattr(op, "tiles", 0), op.layer]

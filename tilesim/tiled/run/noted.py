@@ -7,6 +7,7 @@ the host sends and gets, and of the rows that the outfeed takes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
@@ -90,7 +91,7 @@ _NUMBERED = ("chip.host.infeed", "chip.host.outfeed", "chip.outfeed", PROCESSOR)
 def _works(program: Program) -> tuple[Works, list[list[int]]]:
     """The works; and where those of load and run begin of units whose works are no instructions."""
     ops = (*program.load, *program.run)
-    rows = [*zip((op.label for op in ops), [*bus_bytes(program.load), *bus_bytes(program.run)], strict=True)]
+    rows = [*zip((op.label for op in ops), chain.from_iterable(program.once(bus_bytes)), strict=True)]
     outgoing, row_bytes = Outgoing(program), program.topology.wide_memory.row_bytes
     first = []
     for section in (program.load, program.run):
