@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from random import Random
 
@@ -13,11 +13,12 @@ from tests.tiled.corpus.chips import random_chip
 from tests.tiled.corpus.moves import mesh, mesh_fill, narrow_to_wide, wide_to_narrow
 from tests.tiled.corpus.rings import Ring
 from tests.tiled.corpus.sketch import CONSTANT_ROWS, Sketch
-from tests.tiled.corpus.tensors import parameters, tensorop
+from tests.tiled.corpus.tensors import many_groups, parameters, tensorop
 from tilesim.tiled.isa.model.fields import Engine, Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import Instruction, WideToNarrow
 from tilesim.tiled.isa.model.program import DataSegment, Program
 from tilesim.tiled.isa.model.sheet import CONSUMERS
+from tilesim.tiled.topology import Topology
 
 LENGTHS = (2, 4, 6, 10)
 """Steps of a program, of one or a few instructions each."""
@@ -62,11 +63,38 @@ def random_program(number: int, serial: bool = False, queues: int = 1) -> Progra
             sketch.scalar_fence(sketch.fenced)
     sketch.scalar_fence(sketch.fenced)
     run = sketch.new_section()
+    return _program(number, sketch, load, _crippled(random, run) if random.random() < CRIPPLED else run)
+
+
+def program_of_many_groups(number: int) -> Program:
+    """Another one of that number: of long tensorops, beside which little happens, now and then."""
+    random = Random(f"groups {number}")  # noqa: S311
+    sketch = Sketch(random, _with_room_for_results(random_chip(random), random))
+    ring, fill = Ring(sketch), partial(mesh_fill, sketch)
+    load = sketch.new_section()
+    ring.section, ring.loose = 1, []
+    for _ in range(random.randint(1, 3)):
+        random.choice((fill, fill, partial(wide_to_narrow, sketch), ring.transfer, ring.transfer))()
+        many_groups(sketch)
+        random.choice((fill, ring.transfer, ring.singles))()
+    sketch.scalar_fence(sketch.fenced)
+    return _program(number, sketch, load, sketch.new_section())
+
+
+def _with_room_for_results(chip: Topology, random: Random) -> Topology:
+    """For some more than other random chips have; and the compiled engine covers it."""
+    tree = chip.model_dump()
+    tree["ring"] |= {"queue": "split", "no_consumer": "stall"}
+    tree["tile"]["output_fifo_groups"] = random.choice((2, 3, 8))
+    return Topology.model_validate(tree)
+
+
+def _program(number: int, sketch: Sketch, load: Sequence[Instruction], run: Sequence[Instruction]) -> Program:
     return Program(
         f"random {number}",
         sketch.chip,
         tuple(load),
-        tuple(_crippled(random, run) if random.random() < CRIPPLED else run),
+        tuple(run),
         data=(_data(number, sketch),),
         inputs=(sketch.host_tensor("in", sketch.host_rows),) if sketch.host_rows else (),
         outputs=tuple(sketch.host_tensor(f"out{k}", rows) for k, rows in enumerate(sketch.outputs)),

@@ -103,6 +103,24 @@ def tensorop(sketch: Sketch) -> None:
         Making(sketch, operation, shape, sums_out, types).post()
 
 
+def many_groups(sketch: Sketch) -> None:
+    """A product whose tile may have little else to do for a long time; often it writes for as long as it reads."""
+    random = sketch.random
+    operation = random.choice(WEIGHED)
+    most = sketch.chip.tile.lanes if operation is Operation.CONVOLUTION else sketch.chip.tile.vector_bytes
+    lanes = random.choice((1, most, most))
+    unit = min(sketch.word, most)
+    words = -(-lanes // unit)
+    shape = Shape(
+        outer=random.choice((1, 2, 3, 5)),
+        inner=random.choice((4, 6, 9, 14, 24, 40)),
+        steps=random.choice((words, words, words, 1, 2, 3, 5, 8)),
+        lanes=lanes,
+        group_bytes=words * unit,
+    )
+    Making(sketch, operation, shape, sketch.maybe(0.2), TYPES[0]).post()
+
+
 @dataclass
 class Making:
     """A tensorop in the making: first what it reads, which decides on the tiles, then where it writes."""

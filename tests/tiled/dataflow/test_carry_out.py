@@ -1,6 +1,7 @@
 """The compiled engine against SimPy: outputs and run.json to the last byte, and what the order of effects changes."""
 
 from collections import Counter
+from collections.abc import Callable
 from itertools import repeat
 from pathlib import Path
 from typing import Any
@@ -11,11 +12,11 @@ from msgspec.structs import replace
 from numpy.typing import NDArray
 
 import tilesim
-from tests.soak import part_of
+from tests.soak import counts, part_of
 from tests.tiled.corpus.gates import with_gates
 from tests.tiled.corpus.holds import random_holds
 from tests.tiled.corpus.links import with_narrow_links
-from tests.tiled.corpus.programs import inputs_of, random_program
+from tests.tiled.corpus.programs import inputs_of, program_of_many_groups, random_program
 from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.written import behind_a_full_outfeed
 from tests.tiled.dataflow.agreement import COMPILED, NO_HOLDS, inputs_for, must_agree
@@ -157,11 +158,11 @@ def test_an_infeed_waits_for_two_buffers() -> None:
     must_agree(behind_a_full_outfeed())
 
 
-def tally(numbers: range) -> Counter[str]:
+def tally(numbers: range, make: Callable[[int], Program] = random_program) -> Counter[str]:
     """How many programs of the corpus are the same, each as it is and changed, one of these with holds."""
     found: Counter[str] = Counter()
     for number in numbers:
-        bare = random_program(number)
+        bare = make(number)
         variants = [bare, with_gates(bare, number), with_narrow_links(bare, number), with_records(bare, number)]
         held = variants[number % len(variants)]
         for program, holds in (*zip(variants, repeat(NO_HOLDS)), (held, random_holds(held, number))):
@@ -178,6 +179,11 @@ def tally(numbers: range) -> Counter[str]:
 
 def test_random_programs_are_the_same_on_both_engines() -> None:
     assert tally(range(NUMBERS, NUMBERS + 100))["same"] > 20
+
+
+@pytest.mark.parametrize("count", counts(80, 6000))
+def test_groups_that_are_passed_over_take_the_same_cycles(count: int) -> None:
+    assert tally(range(count), program_of_many_groups)["same"] > count // 2
 
 
 def test_a_copy_that_waits_for_a_flag_and_a_port_is_not_forgotten() -> None:

@@ -85,6 +85,16 @@ def test_those_who_write_what_is_read_out_clash_too(whole: Whole) -> None:
     assert any(whole.disturbs(*pair) and not whole.meet(*pair) for pair in pairs(whole))
 
 
+def test_of_those_who_clash_none_is_passed_over_and_few_others_are_asked(whole: Whole) -> None:
+    one, other = np.array([*pairs(whole)]).T
+    clash = np.array([whole.meet(*pair) for pair in pairs(whole)])
+    may_clash = Meetings(whole.program).may_clash(one, other)
+    assert may_clash[clash].all()
+    assert clash.sum() <= may_clash.sum() < len(clash) / 2
+    assert Meetings(whole.program, whole.read_out).may_clash(one, other).all()
+    assert not len(Meetings(whole.program).may_clash(one[:0], other[:0]))
+
+
 @pytest.mark.parametrize("base", [-1024, 1 << 24, 1 << 45, 1 << 62])
 def test_an_address_outside_its_memory_is_told_by_name_also_of_what_claims_to_be_sound(whole: Whole, base: int) -> None:
     """As a file can whose seal is forged: nothing else has looked at it then."""

@@ -48,6 +48,9 @@ class Made:
     def clashes(self, one: int, others: Iterable[int]) -> list[bool]:
         return [self.clash(one, other) for other in others]
 
+    def may_clash(self, one: Any, other: Any) -> Any:
+        return np.array([*map(self.clash, one.tolist(), other.tolist())], bool)
+
 
 def sent(*rows: tuple[int, ...]) -> Senders:
     return Senders(np.array(rows, np.int64).reshape(-1, len(COLUMNS)), tiles=3)

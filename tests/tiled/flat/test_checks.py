@@ -175,6 +175,13 @@ def test_lists_are_in_order() -> None:
     refused_in_pool(tables, start + 5 * (runs - 1), rounds + 1, "end of runs", f"{rounds}, not {rounds + 1}")
 
 
+@pytest.mark.parametrize("name", ["least_issues", "least_writes"])
+def test_no_group_takes_less_than_is_said(name: str) -> None:
+    tables, row = a_row(Engine.TENSOR)
+    least = int(tables.ops[row, COLUMN[name]])
+    refused_in_ops(tables, row, name, least + 1, f"{least}, the least of its runs, not {least + 1}")
+
+
 def test_a_header_names_stops_for_its_kind() -> None:
     tables, row = a_row(*KNOWN)
     last, tiles = int(tables.ops[row, COLUMN["last_stop"]]), int(tables.chip[CHIP.index("tiles")])

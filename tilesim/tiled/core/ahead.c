@@ -7,7 +7,7 @@ static void free_ports(const Core *core, Tile *tile) {
 }
 
 /* Let as many cycles pass, behind one that is over, as are sure to be like it; at most so many. */
-static i64 repeat(const Core *core, Engine *engine, i64 most) {
+static i64 repeat(Engine *engine, i64 most) {
     int reads = engine->reads_now, results = engine->step > engine->written;
     if (engine->extra_now || OP(engine)->writes_wide || (reads && !engine->started)) return 0;
     if (!reads && (engine->kind == PORT || (!results && engine->kind != FLAG))) return 0;
@@ -20,42 +20,46 @@ static i64 repeat(const Core *core, Engine *engine, i64 most) {
     return most;
 }
 
+/* Behind a group, let as many pass as are sure to be like it, if it was like the `last` one, which ended `at`: it has
+   read in every cycle, and all that has been written meanwhile is of groups alike, too. */
+static i64 repeat_groups(const Core *core, const Tile *tile, Engine *engine, const Engine *last, i64 at, i64 until) {
+    const Columns *op = OP(engine);
+    i64 cycles = core->cycle - at, most = (until - core->cycle - 1) / cycles;
+    if (tile->mac->since > at || last->seen != engine->run) return 0;
+    if (engine->written != last->written + 1 || engine->writes_left != last->writes_left) return 0;
+    most = least(most, core->pool[op->runs + RUN_COLUMNS * engine->run] - engine->step - 1);
+    most = least(most, engine->rises_at - engine->written - 1);
+    if (engine->gate < op->gate_count) most = least(most, core->pool[op->gates + 3 * engine->gate] - engine->step);
+    if (most <= 0) return 0;
+    engine->step += most, engine->written += most;
+    return most * cycles;
+}
+
 static void catch_up(Core *core, Tile *tile, i64 until) {
-    Engine *engine = &tile->engines[TENSOR];
-    i64 now = core->cycle, stirred = core->stirred;
+    Engine *engine = &tile->engines[TENSOR], last = *engine;
+    i64 now = core->cycle, stirred = core->stirred, at = -1; /* no group has ended yet */
     unmark(core->ahead, tile->index);
     for (core->cycle = tile->left_at; core->cycle < until; core->cycle++) {
         free_ports(core, tile);
         arbitrate_tensor(core, tile, engine);
         commit_tensor(core, tile, engine);
         commit_flags(tile);
-        core->cycle += repeat(core, engine, until - core->cycle - 1);
+        core->cycle += repeat(engine, until - core->cycle - 1);
+        if (engine->step == last.step) continue;
+        core->cycle += repeat_groups(core, tile, engine, &last, at, until);
+        last = *engine, at = core->cycle;
     }
     core->cycle = now;
     core->stirred = (i32)stirred;
-}
-
-/* What groups from `first` up to `end` take of a column of their runs, at least; `run` is not behind the first's. */
-static i64 taken(const Core *core, const Columns *op, i64 run, i64 first, i64 end, int column) {
-    i64 cycles = 0;
-    for (i64 left = FEW_RUNS; first < end && left--; run++) {
-        const i64 *groups = core->pool + op->runs + RUN_COLUMNS * run;
-        i64 stop = groups[0] < end ? groups[0] : end;
-        if (stop > first) cycles += (stop - first) * groups[column];
-        if (stop > first) first = stop;
-    }
-    return cycles;
 }
 
 /* Leave a tensor control alone for as long as that can be: if nobody else has anything to do, until it is through. */
 static int goes_ahead(Core *core, Tile *tile) {
     const Engine *engine = &tile->engines[TENSOR];
     const Columns *op = OP(engine);
-    i64 heard = tile->busy_engines == 1 << TENSOR ? op->rounds : heard_at(core, engine);
-    i64 issues = taken(core, op, engine->run, engine->step + 1, heard, 2);
-    i64 writes = taken(core, op, engine->seen, engine->written + (engine->writes_left > 0), heard, 3);
-    if (engine->step < heard) issues += engine->issues_left;
-    writes += engine->writes_left;
+    i64 heard = tile->busy_engines == 1 << TENSOR ? op->rounds : heard_at(engine);
+    i64 issues = (heard - engine->step - 1) * op->least_issues + engine->issues_left;
+    i64 writes = (heard - engine->written - (engine->writes_left > 0)) * op->least_writes + engine->writes_left;
     i64 cycles = issues > writes ? issues : writes;
     if (cycles < 2) return 0;
     tile->left_at = core->cycle + 1;

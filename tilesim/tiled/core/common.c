@@ -43,15 +43,16 @@ static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
 /* Sets of numbers, in order. */
 #define EACH(k, set, end) for (i64 k = first_from(set, 0, end); k < (end); k = first_from(set, k + 1, end))
 
-static void mark(u64 *set, i64 k) { set[k / 64] |= (u64)1 << k % 64; }
-static void unmark(u64 *set, i64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
-static int marked(const u64 *set, i64 k) { return set[k / 64] >> k % 64 & 1; }
+static void mark(u64 *set, u64 k) { set[k / 64] |= (u64)1 << k % 64; }
+static void unmark(u64 *set, u64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
+static int marked(const u64 *set, u64 k) { return set[k / 64] >> k % 64 & 1; }
+static i64 least(i64 a, i64 b) { return a < b ? a : b; }
 static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
 
-static i64 first_from(const u64 *set, i64 k, i64 end) {
-    for (; k < end; k = (k | 63) + 1) {
+static i64 first_from(const u64 *set, u64 k, i64 end) {
+    for (; k < (u64)end; k = (k | 63) + 1) {
         u64 left = set[k / 64] >> k % 64;
-        if (left) return k + __builtin_ctzll(left);
+        if (left) return (i64)k + __builtin_ctzll(left);
     }
     return end;
 }

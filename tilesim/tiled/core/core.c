@@ -110,8 +110,7 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
     core->events.count = core->deliveries.count = core->waits.count = core->received.count = 0;
     core->passed = core->host_sent = core->steps_begun = core->taken = core->programs = core->request = 0;
     for (i64 k = 0; k < core->chip.requests; k++) core->program_at[k] = core->chip.announces ? NEVER : 0;
-    core->next_op = first, core->end_op = end;
-    core->sendings = sendings, core->host_sendings = count;
+    core->next_op = first, core->end_op = end, core->sendings = sendings, core->host_sendings = count;
     core->steps = steps, core->step_count = step_count;
     begin_steps(core);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle : next) {
@@ -139,8 +138,8 @@ static void new_tile(Core *core, i64 index) {
         fifo_new(core, &engine->buffer, core->chip.buffer_depth, core->chip.buffer_depth);
     }
     tile->mac = next_account(core);
-    i64 columns = core->chip.columns, steps[] = {-columns, 1, columns, -1};
-    i64 row = index / columns, column = index % columns;
+    i64 columns = core->chip.columns, row = index / columns, column = index % columns;
+    i64 steps[] = {-columns, 1, columns, -1};
     int beside[] = {row > 0, column + 1 < columns, (index + columns) < core->chip.tiles, column > 0};
     for (int side = 0; side < 4; side++) {
         Link *link = &tile->links[side];
@@ -155,13 +154,6 @@ static void new_tile(Core *core, i64 index) {
     }
 }
 
-static void new_stop(Core *core, i64 node) {
-    Stop *stop = &core->stops[node];
-    i64 credits = core->chip.ring_hop_cycles + 1;
-    *stop = (Stop){.account = next_account(core), .node = (i32)node, .open = -1, .credits = credits};
-    stop->waiting = zeros(core, credits, sizeof(Packet));
-}
-
 /* A chip at rest, which `traces` whatever its units do, or not; the tables must outlive it. */
 Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps, i64 traces) {
     Core *core = calloc(1, sizeof(Core));
@@ -173,7 +165,10 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
     core->stops = zeros(core, chip->tiles + 3, sizeof(Stop));
     core->bus = zeros(core, chip->tiles + 1, sizeof(BusStop));
     for (i64 k = 0; k < chip->tiles; k++) new_tile(core, k);
-    for (i64 k = 0; k < chip->tiles + 3; k++) new_stop(core, k);
+    for (i64 k = 0, credits = chip->ring_hop_cycles + 1; k < chip->tiles + 3; k++) {
+        core->stops[k] = (Stop){.account = next_account(core), .node = (i32)k, .open = -1, .credits = credits};
+        core->stops[k].waiting = zeros(core, credits, sizeof(Packet));
+    }
     for (i64 k = 0; k <= chip->tiles; k++) {
         core->bus[k] = (BusStop){.account = next_account(core), .op = -1, .fence = -1};
         fifo_new(core, &core->bus[k].inbox, chip->bus_hop_cycles + 1, chip->bus_hop_cycles + 1);

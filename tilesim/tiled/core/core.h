@@ -13,7 +13,6 @@ typedef uint64_t u64;
 #include "columns.h"
 
 #define MESH_BITS ((1 << RING_CONSUMER_B) - (1 << MESH_IN_NORTH))
-#define FEW_RUNS 16
 
 typedef struct { i64 *data, count, capacity; } Log; /* growing numbers that are read out */
 
@@ -27,6 +26,7 @@ typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i
 typedef struct Engine {
     Account *account;
     struct Link *link; /* mesh */
+    const Columns *columns;
     i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
     i32 reads_now, writes_now, makes_now, register_parts, gate, rise, seen, writes_left;
     i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */
@@ -110,8 +110,7 @@ typedef struct {
     i64 host_sendings, host_sent, step_count, steps_begun, steps_end, last_arrival, programs, request;
     i64 *program_at; /* when each request's instructions are there */
     i64 passed, passing, fences, outfeeds, through, taken; /* `taken`: rows of the outfeed, and its ends */
-    i64 next_op, end_op, start;
-    i64 transfer_count, passage_count;
+    i64 next_op, end_op, start, transfer_count, passage_count;
     Transfer *transfers;
     Passage *passages; /* of this cycle */
     i64 *spent; /* tile, layer, cause */

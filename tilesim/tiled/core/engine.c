@@ -1,6 +1,6 @@
 /* What engines of a tile do in a cycle: request, arbitrate, commit. */
 
-#define OP(engine) (&core->ops[(engine)->op])
+#define OP(engine) ((engine)->columns)
 
 /* What a tensor control has waited for before it began. */
 static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause, i64 until) {
@@ -9,9 +9,7 @@ static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause
     tile->tensor_end = until;
 }
 
-/* Whether the flags that hold iteration `step`, or the begin, have counted enough; each is looked at until it has, in
-   order. */
-static int passes_gates(Core *core, Tile *tile, Engine *engine, i64 step) {
+static int passes_next_gates(Core *core, Tile *tile, Engine *engine, i64 step) {
     const Columns *op = OP(engine);
     while (engine->gate < op->gate_count) {
         const i64 *gate = core->pool + op->gates + 3 * engine->gate;
@@ -23,6 +21,11 @@ static int passes_gates(Core *core, Tile *tile, Engine *engine, i64 step) {
     return 1;
 }
 
+/* Whether the flags that hold iteration `step`, or the begin, have counted enough: each in turn, until it has. */
+static int passes_gates(Core *core, Tile *tile, Engine *engine, i64 step) {
+    return engine->gate == OP(engine)->gate_count || passes_next_gates(core, tile, engine, step);
+}
+
 static i64 next_rise(const Core *core, const Engine *engine) {
     const Columns *op = OP(engine);
     if (op->rise_period) return engine->rises_at + op->rise_period;
@@ -30,9 +33,7 @@ static i64 next_rise(const Core *core, const Engine *engine) {
 }
 
 /* With which iteration others hear of an engine: its flag rises, or it is through. */
-static i64 heard_at(const Core *core, const Engine *engine) {
-    return engine->rises_at < OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds;
-}
+static i64 heard_at(const Engine *engine) { return least(engine->rises_at, OP(engine)->rounds); }
 
 /* `done` iterations are through: the flag rises if that completes the loop. */
 static void rise(Core *core, Tile *tile, Engine *engine, i64 done) {
@@ -68,8 +69,8 @@ static void stir(Core *core, const Link *link) {
 
 static void begin(Core *core, Tile *tile, Engine *engine) {
     Link *link = engine->link;
-    *engine = (Engine){engine->account, link, engine->op, 1, engine->number, .transfer = -1, .gate = engine->gate,
-                       .unfinished = engine->unfinished, .buffer = engine->buffer};
+    *engine = (Engine){engine->account, link, engine->columns, engine->op, 1, engine->number, .transfer = -1,
+                       .gate = engine->gate, .unfinished = engine->unfinished, .buffer = engine->buffer};
     engine->rises_at = next_rise(core, engine);
     core->stirred = 1;
     log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, BEGAN, 0);
@@ -78,7 +79,7 @@ static void begin(Core *core, Tile *tile, Engine *engine) {
         link->transfer++;
         link->waiting++;
         link->sent = link->written = 0;
-        link->heard_at = heard_at(core, engine) * OP(engine)->beats_an_access;
+        link->heard_at = heard_at(engine) * OP(engine)->beats_an_access;
         stir(core, link);
     }
     if (engine->number == RING_PRODUCER)
@@ -89,6 +90,7 @@ static void request(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0) {
         if (fifo_head(&engine->buffer, core->cycle) < 0) return;
         engine->op = fifo_take(core, &engine->buffer);
+        engine->columns = core->ops + engine->op;
         wake_bus(core, tile->index);
         engine->begins_at = begins_at(core, engine->op, tile->index);
         engine->addressed_at = engine->begins_at + core->chip.fill_cycles;
@@ -305,7 +307,7 @@ static void arbitrate_mesh_in(Core *core, Tile *tile, Engine *engine) {
     engine->kind = held ? held : PORT;
 }
 
-static int lacks_room(const Core *core, const Engine *sender) {
+static int lacks_room(const Engine *sender) {
     return sender->kind == CREDIT && (sender->register_parts || sender->step < OP(sender)->rounds);
 }
 
@@ -316,7 +318,7 @@ static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     else if (engine->writes_now) {
         link->head = (link->head + 1) % core->chip.mesh_room_beats;
         link->count--;
-        if (++link->written == link->heard_at || lacks_room(core, link->sender)) mark(core->poked, link->from);
+        if (++link->written == link->heard_at || lacks_room(link->sender)) mark(core->poked, link->from);
     }
     if (engine->writes_now && ++engine->register_parts == OP(engine)->parts_an_access) {
         engine->register_parts = 0;
@@ -393,11 +395,11 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
 static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0 || !engine->begun) return;
     Link *link = engine->link;
-    if (lacks_room(core, engine)) tile->held &= ~(1 << engine->number);
+    if (lacks_room(engine)) tile->held &= ~(1 << engine->number);
     if (link->written != link->heard_at) return;
     engine->written = link->written / OP(engine)->beats_an_access;
     rise(core, tile, engine, engine->written);
-    link->heard_at = heard_at(core, engine) * OP(engine)->beats_an_access;
+    link->heard_at = heard_at(engine) * OP(engine)->beats_an_access;
     if (engine->written < OP(engine)->rounds) return;
     retire(core, tile, engine);
     note(core, link->account, core->cycle + 1, IDLE, -1);

@@ -1,8 +1,6 @@
 /* The data ring: packets of one wide row pass from stop to stop. */
 
-static Thread *thread_at(Core *core, i64 node) {
-    return node == core->chip.tiles + 1 ? &core->classifier : &core->outfeed;
-}
+static Thread *thread_at(Core *core, i64 k) { return k == core->chip.tiles + 1 ? &core->classifier : &core->outfeed; }
 
 /* Whether the node takes a packet in this cycle. */
 static int is_ready(Core *core, i64 node) {

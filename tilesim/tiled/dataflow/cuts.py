@@ -154,8 +154,10 @@ class _Cutter:
         early[places] = [self._meetings.traits(place).rises_early for place in places.tolist()]
         found = self._stays.meanwhile(early)
         codes, pairs = np.unique(found[:, 2] * len(early) + found[:, 3], return_inverse=True)
-        clashes = [self._meetings.clash(*divmod(code, len(early))) for code in codes.tolist()]
-        return found[np.array(clashes, bool)[pairs]] if len(found) else found
+        one, other = np.divmod(codes, len(early)) if len(codes) else (codes, codes)
+        clashes = self._meetings.may_clash(one, other)
+        clashes[clashes] = [*map(self._meetings.clash, one[clashes].tolist(), other[clashes].tolist())]
+        return found[clashes[pairs]]
 
     def _early(self) -> Iterator[tuple[int, Piece]]:
         """When an instruction retires, where somebody is still at work of whose doing it takes some."""

@@ -29,6 +29,7 @@ from tilesim.tiled.isa.model.instructions import (
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.strided_product import StridedProduct
 from tilesim.tiled.units.tensor.weight_cache import LaneWeights
+from tilesim.tiled.units.tensor.windows import Range
 
 FILL_BYTES = 256
 
@@ -41,6 +42,8 @@ class Effects:
     ) -> None:
         self._ops, self._stacks, self._decoder = ops, stacks, decoder
         self._sent, self._mesh, self._ring = sent, mesh, ring
+        self._written: list[tuple[int, int]] = []
+        """From which byte on to which wide memories were written, on some tiles, in order."""
         alike = stacks.alike
         self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
@@ -66,15 +69,17 @@ class Effects:
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded, part = self._decoder.tensorop(op, self._stacks.alike), self._stacks.part(tiles)
-        if not isinstance(decoded.regular, StridedProduct):
+        if isinstance(decoded.regular, StridedProduct):
+            for alike, weights in self._of_one_weight(decoded.regular, part):
+                alike.results.compute(decoded, first, end, weights)
+        else:
             part.results.compute(decoded, first, end)
-            return
-        for alike, weights in self._of_one_weight(decoded.regular, part):
-            alike.results.compute(decoded, first, end, weights)
+        if op.sums_out is not None:
+            self._written.append((0, part.wide.size_bytes))
 
     def _of_one_weight(self, product: StridedProduct, part: Part) -> Iterator[tuple[Part, LaneWeights | None]]:
         """The tiles of a part, together where a product finds the same weights, with these."""
-        weights = product.weights(part.memories)
+        weights = self._weights(product, part)
         if weights is not None or len(part.tiles) == 1:
             yield part, weights
             return
@@ -87,11 +92,30 @@ class Effects:
             alike = self._stacks.part(tiles)
             yield alike, product.weights(alike.memories)
 
+    def _weights(self, product: StridedProduct, part: Part) -> LaneWeights | None:
+        """What a product finds; where nothing was written since it was found, nobody looks again."""
+        entry = product.entry
+        since = entry.found.get(part.tiles)
+        if since is not None and not self._is_written(entry.ranges, since):
+            return product.cache.again(entry)
+        weights = product.weights(part.memories)
+        if weights is not None:
+            entry.found[part.tiles] = len(self._written)
+        return weights
+
+    def _is_written(self, ranges: Sequence[Range], since: int) -> bool:
+        return any(low < stop and first < end for low, end in ranges for first, stop in self._written[since:])
+
+    def _write(self, part: Part, memory: MemoryName, places: Places, data: Bytes) -> None:
+        if memory is MemoryName.WIDE:
+            self._written.append((places.lowest, places.end))
+        _memory(part, memory).write(places, data)
+
     def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         narrow, wide, part = MemoryName.NARROW, MemoryName.WIDE, self._stacks.part(tiles)
         source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
         data = _memory(part, source).read(self._places(op.read, source, first, end))
-        _memory(part, target).write(self._places(op.write, target, first, end), data)
+        self._write(part, target, self._places(op.write, target, first, end), data)
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
@@ -106,7 +130,7 @@ class Effects:
             data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
         else:
             data = np.full((1, end - first, size), op.fill % FILL_BYTES, np.uint8)
-        _memory(self._stacks.part(tiles), memory).write(places, data)
+        self._write(self._stacks.part(tiles), memory, places, data)
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
@@ -129,7 +153,7 @@ class Effects:
         places = self._places(op.write, MemoryName.WIDE, first, end)
         for same, taken in self._ring.taken(place, tiles, first, end):
             part = self._stacks.part(same)
-            part.wide.write(places, part.spread(self._ring.rows(taken)))
+            self._write(part, MemoryName.WIDE, places, part.spread(self._ring.rows(taken)))
 
     def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""

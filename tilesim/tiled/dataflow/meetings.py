@@ -8,9 +8,12 @@ from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
 from tilesim.tiled.isa.model.instructions import (
     TensorOp,
@@ -28,6 +31,8 @@ from tilesim.tiled.topology import Topology
 if TYPE_CHECKING:
     from tilesim.tiled.dataflow.read_out import ReadOut
 
+FAR = 1 << 62
+"""Behind all bytes."""
 Span: TypeAlias = tuple[int, int, int]
 """An operand, as a number, and between which bytes it touches some. Wide memory comes behind the narrow one."""
 
@@ -91,6 +96,17 @@ class Traits:
                 raise AccessError(f"{self.op.label} addresses bytes that its memory does not have")
             found[self.form.writes[k]].append((k, base + first, base + end))
         return found
+
+    @cached_property
+    def hulls(self) -> tuple[int, ...]:
+        """The first byte and the end of all that it reads, and of all that it writes, in either memory."""
+        wide = self.form.topology.narrow_memory.size_bytes
+        hulls = [FAR, -1] * 4
+        for writes, spans in enumerate(self.touched):
+            for _, first, end in spans:
+                k = 4 * writes + 2 * (first >= wide)
+                hulls[k], hulls[k + 1] = min(hulls[k], first), max(hulls[k + 1], end)
+        return tuple(hulls)
 
     def pattern(self, operand: int) -> int:
         """The bytes from its first on, as a bitmap."""
@@ -156,6 +172,19 @@ class Meetings:
         known = self._known[one]
         return [known[other] if other in known else self._look(one, other) for other in others]
 
+    def may_clash(self, one: Numbers, other: Numbers) -> NDArray[np.bool_]:
+        """The same of many pairs at once, rather too often: as if they touched all bytes between the first and the last
+        that they do.
+        """
+        if self.read_out:
+            return np.ones(len(one), bool)
+        places, which = np.unique(np.concatenate([one, other]), return_inverse=True)
+        hulls = np.array([self.traits(place).hulls for place in places.tolist()], np.int64).reshape(-1, 2, 2, 2)
+        (reads, writes), (other_reads, other_writes) = hulls[which].reshape(2, -1, 2, 2, 2).swapaxes(1, 2)
+        share = _overlap(writes, other_writes) | _overlap(writes, other_reads) | _overlap(reads, other_writes)
+        clash: NDArray[np.bool_] = share | (one == other)
+        return clash
+
     def _look(self, one: int, other: int) -> bool:
         clash = one == other or self.traits(one).meets(self.traits(other))
         if self.read_out:
@@ -172,6 +201,13 @@ class Meetings:
             for k, first, end in traits.touched[1]
             if first < standing.end and standing.first < end
         )
+
+
+def _overlap(spans: Numbers, others: Numbers) -> NDArray[np.bool_]:
+    """Whether two spans overlap in one of the memories: (pairs, memories, first and end)."""
+    overlap: NDArray[np.bool_] = (spans[..., 0] < others[..., 1]) & (others[..., 0] < spans[..., 1])
+    either: NDArray[np.bool_] = np.logical_or(*overlap.T)
+    return either
 
 
 def _rounds(op: Work) -> int:

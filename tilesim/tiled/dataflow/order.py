@@ -89,7 +89,9 @@ class _Section:
         self._first, self._last = self._when.min(axis=1), self._own.max(axis=1)
         """When each is through on the first of its tiles, and on the last."""
         self._sooner = self._overtaking()
-        """For each effect those that are through before it on some tile, and later than its last on their last one."""
+        """For each effect those that may be in its way, are through before it on some tile, and later than its last on
+        their last one.
+        """
         taker, *needs = senders.needs(places[effects], self._tiles, upto[effects]).T
         self._needs: Numbers = np.stack([self._tiles[taker], *needs], axis=1)
         """What effects take that others send: the tile that takes, an instruction, its tile, up to which iteration."""
@@ -224,8 +226,10 @@ class _Section:
         other = np.arange(len(later)) + np.repeat(low + counts - counts.cumsum(), counts)
         later, other = (many[self._last[other] > self._last[later]] for many in (later, other))
         sooner = (self._when[other] < self._own[later]).any(axis=1)
-        ends = np.searchsorted(later[sooner], effects, "right").tolist()
-        others = other[sooner].tolist()
+        later, other = later[sooner], other[sooner]
+        in_the_way = self._order.meetings.may_clash(self._places[later], self._places[other])
+        ends = np.searchsorted(later[in_the_way], effects, "right").tolist()
+        others = other[in_the_way].tolist()
         return (others[start:end] for start, end in pairwise([0, *ends]))
 
     def _lacks(self, effect: int) -> Numbers:

@@ -12,6 +12,7 @@ from tilesim.tiled.flat.columns import (
     ACCOUNTS_A_TILE,
     CHIP,
     COLUMNS,
+    ISSUES,
     KNOWN,
     MESH_OUT,
     OF_CHIP,
@@ -19,6 +20,8 @@ from tilesim.tiled.flat.columns import (
     OF_SENDINGS,
     OF_STEPS,
     OPS,
+    RUN,
+    WRITES,
     Bitmap,
     Number,
     Rows,
@@ -78,6 +81,7 @@ class _Check:
                 self._bitmap(rows, name, holds)
             else:
                 self._list(rows, name, holds)
+        self._least()
         self._headers()
         self._destinations()
         self._transfers()
@@ -240,6 +244,15 @@ class _Check:
     def _at(self, place: int) -> int:
         bitmap: int = self.bits[place // self.chip["bitmap_words"]]
         return bitmap
+
+    def _least(self) -> None:
+        """No group issues or writes less than is said."""
+        for row in self._unlike(self._of(Engine.TENSOR), "runs", "run_count", "least_issues", "least_writes"):
+            first, count = (int(self._column(name)[row]) for name in ("runs", "run_count"))
+            runs = self.pool[first : first + count * len(RUN)].reshape(count, len(RUN))
+            for name, least in {"least_issues": runs[:, ISSUES].min(), "least_writes": runs[:, WRITES].min()}.items():
+                if (given := self._column(name)[row]) != least:
+                    raise _fault("ops", row, name, f"{least}, the least of its runs", given)
 
     def _headers(self) -> None:
         """An instruction stops where its kind can be carried out, and at the last of its stops."""

@@ -89,6 +89,7 @@ RUN = {
     "apart": Number(0, NEVER + 1),
 }
 """Result groups that are alike: up to which, extra reads, issues and writes of each, how far back a hazard lies."""
+ISSUES, WRITES = [*RUN].index("issues"), [*RUN].index("writes")
 BEFORE_IT_BEGINS = -1
 EVERYWHERE = -1
 GATE = {"iteration": Number(BEFORE_IT_BEGINS, "rounds"), "flag": FLAG, "expected": Number(-MOST)}
@@ -117,6 +118,8 @@ OF_OPS = {
     "rounds": Column(SOME, HELD),
     "runs": Column(Rows("run_count", RUN, step=1, last="rounds"), TENSOR),
     "run_count": Column(SOME, TENSOR),
+    "least_issues": Column(SOME, TENSOR),
+    "least_writes": Column(SOME, TENSOR),
     "has_weights": Column(ONE_OR_NOT, TENSOR),
     "writes_wide": Column(ONE_OR_NOT, TENSOR),
     "reads_a_row": Column(SOME, COPIES),

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from tilesim.arithmetic.classify import elements_made
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.pipe.costs import Costs
-from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, OPS, SOURCES
+from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, ISSUES, OPS, SOURCES, WRITES
 from tilesim.tiled.flat.host import Outgoing, owed
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest
@@ -156,10 +156,13 @@ class RowMaker:
         nest, every = decoded.operands.group_nest, op.produce in (*op.reduce, op.nest.loops[-1].name)
         produce = range(1, decoded.operands.count + 1) if every else completions(nest, op.produce)
         runs = decoded.effort.costs.runs
+        least_issues, least_writes = runs[:, [ISSUES, WRITES]].min(axis=0).tolist()
         return {
             **self._flags(op, produce),
             "runs": self._list(runs.reshape(-1).tolist()),
             "run_count": len(runs),
+            "least_issues": least_issues,
+            "least_writes": least_writes,
             "rounds": decoded.operands.count,
             "has_weights": op.weights is not None,
             "writes_wide": op.sums_out is not None,

@@ -2,8 +2,6 @@
 # ruff: noqa: E501  # lines of the core, twice each
 
 EQUIVALENT = {
-    "engine.c: return engine->rises_at < OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds; -> return engine->rises_at <= OP(engine)->rounds ? engine->rises_at : OP(engine)->rounds;":
-        "the less of two is the same where they are equal",
     "engine.c: if (on == tile->spending) return; -> ;":
         "cycles are added in two parts instead of one",
     "common.c: core->bus[place].active_until = core->cycle + 1; -> ;":

@@ -13,7 +13,7 @@ from tests.tiled.core.mutation.trial import DIFFERS, NOT_COMPILED, SAME
 from tilesim.tiled.core.build import SOURCES
 
 ROOT = Path(__file__).resolve().parents[4]
-LONGEST_SECONDS = 30
+LONGEST_SECONDS = 45
 FOUND = 99
 """The status with which a process ends in which sanitizers find something."""
 SURVIVED, NO_C = "survived", "does not compile"

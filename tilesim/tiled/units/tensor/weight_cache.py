@@ -98,11 +98,14 @@ def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
 
 
 class CacheEntry(Struct, eq=False):
-    """Weights of lanes, and the bytes in ``ranges`` that they were made of."""
+    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``found`` is for whoever looks them up, and
+    forgotten with them.
+    """
 
     ranges: tuple[Range, ...]
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
+    found: dict[Hashable, int] = field(default_factory=dict)
 
     def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
         """Whether all samples of ``wide`` have these bytes."""
@@ -135,8 +138,7 @@ class WeightCache:
         if not all(entry.alike(block, blocks) for block in wide if len(wide) > 1 or len(block) > 1):
             return None
         if entry.weights is not None and entry.matches(blocks):
-            self._used.move_to_end(entry)
-            return entry.weights
+            return self.again(entry)
         self._drop(entry)
         weights = entry.weights = make(wide[0][:1])
         entry.blocks = [block.copy() for block in blocks]
@@ -146,11 +148,17 @@ class WeightCache:
             self._drop(next(iter(self._used)))
         return weights
 
+    def again(self, entry: CacheEntry) -> LaneWeights | None:
+        """Its weights, where it is known that they are made of what is there."""
+        self._used.move_to_end(entry)
+        return entry.weights
+
     def _drop(self, entry: CacheEntry) -> None:
         if entry.weights is not None:
             self._size_bytes -= entry.weights.size_bytes
             del self._used[entry]
             entry.weights, entry.blocks = None, []
+            entry.found.clear()
 
 
 def joined(spans: Sequence[Range]) -> tuple[Range, ...]:
