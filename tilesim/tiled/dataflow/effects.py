@@ -95,12 +95,12 @@ class Effects:
     def _weights(self, product: StridedProduct, part: Part) -> LaneWeights | None:
         """What a product finds; where nothing was written since it was found, nobody looks again."""
         entry = product.entry
-        since = entry.found.get(part.tiles)
-        if since is not None and not self._is_written(entry.ranges, since):
+        since = min(entry.found.get(tile, -1) for tile in part.tiles)
+        if since >= 0 and not self._is_written(entry.ranges, since):
             return product.cache.again(entry)
         weights = product.weights(part.memories)
         if weights is not None:
-            entry.found[part.tiles] = len(self._written)
+            entry.found.update(dict.fromkeys(part.tiles, len(self._written)))
         return weights
 
     def _is_written(self, ranges: Sequence[Range], since: int) -> bool:

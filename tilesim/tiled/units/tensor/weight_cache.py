@@ -98,14 +98,14 @@ def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
 
 
 class CacheEntry(Struct, eq=False):
-    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``found`` is for whoever looks them up, and
-    forgotten with them.
+    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``found``: in which tiles these have been
+    found, and how many writes before, for whoever counts these.
     """
 
     ranges: tuple[Range, ...]
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
-    found: dict[Hashable, int] = field(default_factory=dict)
+    found: dict[int, int] = field(default_factory=dict)
 
     def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
         """Whether all samples of ``wide`` have these bytes."""
