@@ -30,10 +30,11 @@ NOBODY: WakeupSources = MappingProxyType({})
 
 
 def named(program: P) -> P:
-    """The program with a label for each instruction: always the same one."""
+    """The program with a label for each instruction: always the same one, for a chip."""
     if all(op.label for op in (*program.load, *program.run)):
         return program
-    return program.once(_named)
+    labelled = program.once(_named)
+    return labelled if labelled.topology is program.topology else labelled.retargeted(program.topology)
 
 
 def _named(program: P) -> P:

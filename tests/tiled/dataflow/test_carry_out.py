@@ -1,5 +1,6 @@
 """The compiled engine against SimPy: outputs and run.json to the last byte, and what the order of effects changes."""
 
+import dataclasses
 from collections import Counter
 from collections.abc import Callable
 from itertools import repeat
@@ -21,6 +22,7 @@ from tests.tiled.corpus.records import with_records
 from tests.tiled.corpus.written import behind_a_full_outfeed
 from tests.tiled.dataflow.agreement import COMPILED, NO_HOLDS, inputs_for, must_agree
 from tests.tiled.hosted import CASES, hosted
+from tests.tiled.programs import program as text_program
 from tilesim.errors import ProgramError, RunError
 from tilesim.machines.frame import named
 from tilesim.tiled.core.timing import timed
@@ -156,6 +158,33 @@ def test_mobilenet_is_the_same_on_both_engines(models: Path, chip: str) -> None:
 
 def test_an_infeed_waits_for_two_buffers() -> None:
     must_agree(behind_a_full_outfeed())
+
+
+BEFOREHAND = """
+take: ring_consume tiles=2 write=[r:1 @0x0+r*256]
+send: ring_produce tiles=1 read=[r:1 @0x4000] to=2
+"""
+
+
+def test_who_has_sent_while_parameters_were_loaded_may_do_nothing_later() -> None:
+    run = "put: ring_consume tiles=1 write=[r:1 @0x0+r*256]\nfeed: infeed source=data rows=1 to=1"
+    must_agree(text_program(run, "edge-1x1", load=BEFOREHAND, grid__columns=2), [])
+
+
+def test_weights_are_those_of_the_run_also_where_a_decoder_has_served_before() -> None:
+    program = named(compiled("pocket", "edge-2x2"))
+    other = dataclasses.replace(
+        program, data=tuple(dataclasses.replace(segment, data=segment.data[::-1].copy()) for segment in program.data)
+    )
+
+    def outputs(program: Program, decoder: Decoder) -> bytes:
+        host = HostSide(program, inputs_for(program))
+        return b"".join(map(bytes, host.outputs(carried_out(program, timed(program), host, decoder))))
+
+    used = Decoder(TraversalForm(program.topology.tile))
+    first = outputs(program, used)
+    again = outputs(other, used)
+    assert again == outputs(other, Decoder(TraversalForm(program.topology.tile))) != first
 
 
 def tally(numbers: range, make: Callable[[int], Program] = random_program) -> Counter[str]:

@@ -58,7 +58,7 @@ static int goes_ahead(Core *core, Tile *tile) {
     const Engine *engine = &tile->engines[TENSOR];
     const Columns *op = OP(engine);
     i64 heard = tile->busy_engines == 1 << TENSOR ? op->rounds : heard_at(engine);
-    i64 issues = (heard - engine->step - 1) * op->least_issues + engine->issues_left;
+    i64 issues = engine->step < heard ? (heard - engine->step - 1) * op->least_issues + engine->issues_left : 0;
     i64 writes = (heard - engine->written - (engine->writes_left > 0)) * op->least_writes + engine->writes_left;
     i64 cycles = issues > writes ? issues : writes;
     if (cycles < 2) return 0;

@@ -26,7 +26,7 @@ typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i
 typedef struct Engine {
     Account *account;
     struct Link *link; /* mesh */
-    const Columns *columns;
+    const Columns *columns; /* of the latest instruction */
     i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
     i32 reads_now, writes_now, makes_now, register_parts, gate, rise, seen, writes_left;
     i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */

@@ -50,9 +50,9 @@ class Stay(Struct, frozen=True):
 class Stays:
     """Who is when at work where in a section, by places in its log."""
 
-    def __init__(self, events: Numbers) -> None:
+    def __init__(self, events: Numbers, tiles: int) -> None:
         self.events = events
-        shape = (events[:, 2].max(initial=-1) + 1, events[:, 1].max(initial=-1) + 1)
+        shape = (events[:, 2].max(initial=-1) + 1, tiles)
         self.began, self.retired = np.full(shape, -1), np.full(shape, NOT_YET)
         for what, where in ((BEGAN, self.began), (RETIRED, self.retired)):
             [numbers] = np.nonzero(events[:, 4] == what)
@@ -116,7 +116,7 @@ def pieces(events: Numbers, meetings: Meetings, senders: Senders) -> Numbers:
     rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
     rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
     whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
-    cutter = _Cutter(Stays(events), meetings, senders)
+    cutter = _Cutter(Stays(events, senders.tiles), meetings, senders)
     cutter.cut()
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
     cut = np.array([astuple(piece) for _, piece in cutter.found], np.int64).reshape(-1, 3)

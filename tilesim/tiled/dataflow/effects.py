@@ -28,7 +28,7 @@ from tilesim.tiled.isa.model.instructions import (
 )
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.tensor.strided_product import StridedProduct
-from tilesim.tiled.units.tensor.weight_cache import LaneWeights
+from tilesim.tiled.units.tensor.weight_cache import CacheEntry, LaneWeights
 from tilesim.tiled.units.tensor.windows import Range
 
 FILL_BYTES = 256
@@ -44,6 +44,10 @@ class Effects:
         self._sent, self._mesh, self._ring = sent, mesh, ring
         self._written: list[tuple[int, int]] = []
         """From which byte on to which wide memories were written, on some tiles, in order."""
+        self._found: dict[tuple[CacheEntry, int], dict[int, int]] = defaultdict(dict)
+        """For a place of weights, and how often some were made for it: in which tiles they were found, and after how
+        many of these writes.
+        """
         alike = stacks.alike
         self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
@@ -95,12 +99,14 @@ class Effects:
     def _weights(self, product: StridedProduct, part: Part) -> LaneWeights | None:
         """What a product finds; where nothing was written since it was found, nobody looks again."""
         entry = product.entry
-        since = min(entry.found.get(tile, -1) for tile in part.tiles)
-        if since >= 0 and not self._is_written(entry.ranges, since):
-            return product.cache.again(entry)
-        weights = product.weights(part.memories)
+        found = self._found[entry, entry.made]
+        since = min(found.get(tile, -1) for tile in part.tiles)
+        if entry.weights is not None and since >= 0 and not self._is_written(entry.ranges, since):
+            weights = product.cache.again(entry)
+        else:
+            weights = product.weights(part.memories)
         if weights is not None:
-            entry.found.update(dict.fromkeys(part.tiles, len(self._written)))
+            self._found[entry, entry.made].update(dict.fromkeys(part.tiles, len(self._written)))
         return weights
 
     def _is_written(self, ranges: Sequence[Range], since: int) -> bool:

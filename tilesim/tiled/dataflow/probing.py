@@ -32,6 +32,7 @@ class Probing:
 
     def __init__(self, program: Program, probe: Probe) -> None:
         self._ops, self._probe = (*program.load, *program.run), probe
+        self._tiles = program.topology.tiles
         self.meetings = Meetings(program, read_out(program))
 
     def attach(self, stacks: Stacks) -> None:
@@ -50,7 +51,7 @@ class Probing:
         Raises:
             Refused: see there.
         """
-        stays, cycles = Stays(events), events[:, 0]
+        stays, cycles = Stays(events, self._tiles), events[:, 0]
         at_work = np.flatnonzero((stays.began >= 0).any(axis=1)).tolist()
         for place in self.meetings.read_out.keys() & {*at_work}:
             writers = [other for other in at_work if other != place and self.meetings.disturbs(other, place)]

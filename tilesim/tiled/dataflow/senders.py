@@ -18,7 +18,7 @@ class Senders:
     """Who sends what others take: rows of :data:`COLUMNS`, on a chip of so many ``tiles``."""
 
     def __init__(self, rows: Numbers, tiles: int) -> None:
-        self._tiles = tiles
+        self.tiles = tiles
         keys = rows[:, 0] * tiles + rows[:, 1]
         order = np.argsort(keys, kind="stable")
         self._keys = keys[order]
@@ -30,7 +30,7 @@ class Senders:
         """What must have been sent for the iterations of instructions on tiles up to an ``end``, all (n,): of which of
         these, a sender, its tile, and up to which iteration, a row each.
         """
-        keys = place * self._tiles + tile
+        keys = place * self.tiles + tile
         first = np.searchsorted(self._keys, keys)
         counts = np.searchsorted(self._keys, keys, "right") - first
         which = np.repeat(np.arange(len(keys)), counts)

@@ -246,7 +246,7 @@ class _Check:
         return bitmap
 
     def _least(self) -> None:
-        """No group issues or writes less than is said."""
+        """What a group issues and writes at least is what one of them does."""
         for row in self._unlike(self._of(Engine.TENSOR), "runs", "run_count", "least_issues", "least_writes"):
             first, count = (int(self._column(name)[row]) for name in ("runs", "run_count"))
             runs = self.pool[first : first + count * len(RUN)].reshape(count, len(RUN))
@@ -292,8 +292,8 @@ class _Check:
     def _transfers(self) -> None:
         """The core has room for as many transfers as there are."""
         infeeds, producers, classifies = (self._of(name) for name in ("infeed", Engine.RING_PRODUCER, "classify"))
-        senders = np.array([bits.bit_count() for bits in self.bits] or [0])
-        there = senders[self._column("header")[producers] // self.chip["bitmap_words"]]
+        sizes = np.array([bits.bit_count() for bits in self.bits] or [0])
+        there = sizes[self._column("header")[producers] // self.chip["bitmap_words"]]
         count = int(self._column("transfers")[infeeds].sum()) + int(there.sum()) + len(classifies)
         if count != self.chip["transfers"]:
             raise _fault("chip", 0, "transfers", f"{count}, as many as the rows of ops send", self.chip["transfers"])

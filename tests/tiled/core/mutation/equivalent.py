@@ -8,7 +8,7 @@ EQUIVALENT = {
         "a group that could be passed over is gone through",
     "ahead.c: core->cycle += repeat(engine, until - core->cycle - 1); -> ;":
         "cycles are gone through one by one",
-    "ahead.c: i64 issues = (heard - engine->step - 1) * op->least_issues + engine->issues_left; -> i64 issues = (heard - engine->step - 2) * op->least_issues + engine->issues_left;":
+    "ahead.c: i64 issues = engine->step < heard ? (heard - engine->step - 1) * op->least_issues + engine->issues_left : 0; -> i64 issues = engine->step < heard ? (heard - engine->step - 2) * op->least_issues + engine->issues_left : 0;":
         "a tile is looked at sooner than need be",
     "ahead.c: i64 writes = (heard - engine->written - (engine->writes_left > 0)) * op->least_writes + engine->writes_left; -> i64 writes = (heard - engine->written - (engine->writes_left >= 0)) * op->least_writes + engine->writes_left;":
         "a tile is looked at sooner than need be",

@@ -98,14 +98,12 @@ def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
 
 
 class CacheEntry(Struct, eq=False):
-    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``found``: in which tiles these have been
-    found, and how many writes before, for whoever counts these.
-    """
+    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``made``: how often some were."""
 
     ranges: tuple[Range, ...]
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
-    found: dict[int, int] = field(default_factory=dict)
+    made: int = 0
 
     def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
         """Whether all samples of ``wide`` have these bytes."""
@@ -142,6 +140,7 @@ class WeightCache:
         self._drop(entry)
         weights = entry.weights = make(wide[0][:1])
         entry.blocks = [block.copy() for block in blocks]
+        entry.made += 1
         self._used[entry] = None
         self._size_bytes += weights.size_bytes
         while self._size_bytes > MOST_BYTES and len(self._used) > 1:
@@ -158,7 +157,6 @@ class WeightCache:
             self._size_bytes -= entry.weights.size_bytes
             del self._used[entry]
             entry.weights, entry.blocks = None, []
-            entry.found.clear()
 
 
 def joined(spans: Sequence[Range]) -> tuple[Range, ...]:
