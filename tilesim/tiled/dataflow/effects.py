@@ -51,7 +51,7 @@ class Effects:
         alike = stacks.alike
         self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
-        """What goes over the mesh."""
+        """The memory that gets what goes over the mesh."""
 
     def carry(self, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         """Let the bytes be as they are when iterations of the instruction at ``place`` are through on ``tiles``."""

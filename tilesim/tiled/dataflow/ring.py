@@ -130,7 +130,7 @@ class RingRows:
         start = self._from_host[place] + moved * op.rows
         return start + first, start + end
 
-    def _among(self, these: Numbers, tiles: Sequence[int] | Numbers) -> NDArray[np.bool_]:
+    def _among(self, these: Numbers, tiles: Sequence[int]) -> NDArray[np.bool_]:
         there = np.zeros(self._topology.tiles + 2, bool)
         there[tiles] = True
         return there[these]
