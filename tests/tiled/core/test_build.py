@@ -1,6 +1,7 @@
 """Making the core: warnings are errors, sanitizers find nothing, and without a compiler one line says so."""
 
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -182,3 +183,9 @@ def test_sanitizers_find_nothing(tmp_path: Path, spoils: int) -> None:
 def test_the_core_is_small() -> None:
     sources = [*build.SOURCES.glob("*.c"), *build.SOURCES.glob("*.h")]
     assert sum(len(source.read_text(encoding="utf-8").splitlines()) for source in sources) <= 1500
+
+
+def test_all_c_is_small() -> None:
+    """Less blank lines and comments."""
+    code = (re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) for path in build.sources())
+    assert sum(bool(line.strip()) for text in code for line in text.splitlines()) <= 1500

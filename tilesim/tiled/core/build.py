@@ -1,4 +1,5 @@
-"""Makes the core with a C compiler, once for each state of its sources.
+"""Makes the core with a C compiler, once for each state of its sources: what has to do with time, which is here, and
+with data, ``tilesim/tiled/dataflow/product.c``.
 
 A wheel brings the library along (``scripts/build_hook.py``); elsewhere it is made when it is first asked for. Either
 takes Python and a compiler, and nothing else.
@@ -84,13 +85,23 @@ def _compile(compiler: Sequence[str], target: Path, flags: Sequence[str]) -> str
     with tempfile.TemporaryDirectory(dir=target.parent) as folder:
         (Path(folder) / "columns.h").write_text(header_text(), encoding="utf-8")
         part = Path(folder) / target.name
-        command = [*compiler, *FLAGS, *flags, "-I", folder, "-o", str(part), str(SOURCES / "core.c")]
+        units = [str(SOURCES / "core.c"), str(_data() / "product.c")]
+        command = [*compiler, *FLAGS, *flags, "-I", folder, "-o", str(part), *units]
         done = subprocess.run(command, capture_output=True, text=True, check=False)  # noqa: S603
         if done.returncode:
             lines = done.stderr.strip().splitlines() or [f"exit status {done.returncode}"]
             return next((line for line in lines if "error" in line), lines[0])
         part.replace(target)
     return ""
+
+
+def sources() -> list[Path]:
+    """All that is C."""
+    return sorted(path for folder in (SOURCES, _data()) for path in folder.iterdir() if path.suffix in (".c", ".h"))
+
+
+def _data() -> Path:
+    return SOURCES.parent / "dataflow"
 
 
 def compilers() -> Iterator[list[str]]:
@@ -123,6 +134,6 @@ def _cache() -> Path:
 def file_name() -> str:
     """What a library is called that was made of these sources, with these flags, for this system."""
     made_with = " ".join([sys.platform, platform.machine(), *FLAGS])
-    parts = [path.read_bytes() for path in sorted(SOURCES.iterdir()) if path.suffix in (".c", ".h")]
+    parts = [path.read_bytes() for path in sources()]
     digest = hashlib.sha256(b"\0".join([header_text().encode(), made_with.encode(), *parts])).hexdigest()
     return f"core-{digest[:16]}.so"

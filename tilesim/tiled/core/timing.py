@@ -184,4 +184,5 @@ def loaded(path: Path) -> ctypes.CDLL:
     core.core_read.argtypes, core.core_read.restype = [place, number, place], number
     core.core_accounts.argtypes, core.core_accounts.restype = [place, number, place], None
     core.core_free.argtypes, core.core_free.restype = [place], None
+    core.core_product.argtypes, core.core_product.restype = [*[place] * 3, number], number
     return core

@@ -12,6 +12,7 @@ from tilesim.tiled.dataflow.host import Host, HostRows, Received
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.mesh import Meshes
 from tilesim.tiled.dataflow.order import Order
+from tilesim.tiled.dataflow.products import Products
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
 from tilesim.tiled.dataflow.stacks import Stacks
@@ -28,6 +29,7 @@ def carried_out(
     timing: Timing,
     host: Host,
     decoder: Decoder,
+    products: Products,
     watched: Watched | None = None,
     probing: Probing | None = None,
 ) -> Received:
@@ -48,7 +50,7 @@ def carried_out(
     rows = HostRows(host.rows, steps, topology.wide_memory.row_bytes)
     ring = RingRows(program, timing.transfers, DataMemory(program), rows, sent)
     stacks = Stacks(topology, host.samples)
-    effects = Effects(ops, stacks, decoder, sent, mesh, ring)
+    effects = Effects(ops, stacks, decoder, products, sent, mesh, ring)
     if probing:
         probing.attach(stacks)
     turns: list[tuple[int, Sequence[int], int, int]] = []

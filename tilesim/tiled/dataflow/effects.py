@@ -10,6 +10,7 @@ import numpy as np
 
 from tilesim.sim.core.memory import Bytes, Memory, Places
 from tilesim.tiled.dataflow.mesh import Meshes
+from tilesim.tiled.dataflow.products import Products
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.senders import ALL, Senders
 from tilesim.tiled.dataflow.sent import Sent
@@ -26,10 +27,8 @@ from tilesim.tiled.isa.model.instructions import (
     TensorOp,
     WideToNarrow,
 )
-from tilesim.tiled.units.tensor.decoder import Decoder
+from tilesim.tiled.units.tensor.decoder import Decoded, Decoder
 from tilesim.tiled.units.tensor.strided_product import StridedProduct
-from tilesim.tiled.units.tensor.weight_cache import CacheEntry, LaneWeights
-from tilesim.tiled.units.tensor.windows import Range
 
 FILL_BYTES = 256
 
@@ -38,16 +37,17 @@ class Effects:
     """Carries instructions out on stacked memories."""
 
     def __init__(
-        self, ops: Sequence[Instruction], stacks: Stacks, decoder: Decoder, sent: Sent, mesh: Meshes, ring: RingRows
+        self,
+        ops: Sequence[Instruction],
+        stacks: Stacks,
+        decoder: Decoder,
+        products: Products,
+        sent: Sent,
+        mesh: Meshes,
+        ring: RingRows,
     ) -> None:
-        self._ops, self._stacks, self._decoder = ops, stacks, decoder
+        self._ops, self._stacks, self._decoder, self._products = ops, stacks, decoder, products
         self._sent, self._mesh, self._ring = sent, mesh, ring
-        self._written: list[tuple[int, int]] = []
-        """From which byte on to which wide memories were written, on some tiles, in order."""
-        self._found: dict[tuple[CacheEntry, int], dict[int, int]] = defaultdict(dict)
-        """For a place of weights, and how often some were made for it: in which tiles they were found, and after how
-        many of these writes.
-        """
         alike = stacks.alike
         self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
@@ -74,54 +74,32 @@ class Effects:
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         decoded, part = self._decoder.tensorop(op, self._stacks.alike), self._stacks.part(tiles)
         if isinstance(decoded.regular, StridedProduct):
-            for alike, weights in self._of_one_weight(decoded.regular, part):
-                alike.results.compute(decoded, first, end, weights)
+            self._multiply(decoded, decoded.regular, part, first, end)
         else:
             part.results.compute(decoded, first, end)
-        if op.sums_out is not None:
-            self._written.append((0, part.wide.size_bytes))
 
-    def _of_one_weight(self, product: StridedProduct, part: Part) -> Iterator[tuple[Part, LaneWeights | None]]:
-        """The tiles of a part, together where a product finds the same weights, with these."""
-        weights = self._weights(product, part)
-        if weights is not None or len(part.tiles) == 1:
-            yield part, weights
+    def _multiply(self, decoded: Decoded, product: StridedProduct, part: Part, first: int, end: int) -> None:
+        """In C if it can do that; else once for all tiles that have the same weights."""
+        if self._products.cover(product):
+            part.results.compute(decoded, first, end, lambda box: self._products.move(product, box, part.places))
             return
+        for alike in self._of_one_weight(product, part):
+            alike.results.compute(decoded, first, end)
+
+    def _of_one_weight(self, product: StridedProduct, part: Part) -> Iterator[Part]:
+        """The tiles of a part, together where a product finds the same weights."""
         together: dict[Hashable, list[int]] = defaultdict(list)
         for tile in part.tiles:
             spans = [self._stacks.wide[tile, :, low:end] for low, end in product.entry.ranges]
             same = all((span == span[0]).all() for span in spans)
             together[tuple(span[0].tobytes() for span in spans) if same else tile].append(tile)
-        for tiles in together.values():
-            alike = self._stacks.part(tiles)
-            yield alike, product.weights(alike.memories)
-
-    def _weights(self, product: StridedProduct, part: Part) -> LaneWeights | None:
-        """What a product finds; where nothing was written since it was found, nobody looks again."""
-        entry = product.entry
-        found = self._found[entry, entry.made]
-        since = min(found.get(tile, -1) for tile in part.tiles)
-        if entry.weights is not None and since >= 0 and not self._is_written(entry.ranges, since):
-            weights = product.cache.again(entry)
-        else:
-            weights = product.weights(part.memories)
-        if weights is not None:
-            self._found[entry, entry.made].update(dict.fromkeys(part.tiles, len(self._written)))
-        return weights
-
-    def _is_written(self, ranges: Sequence[Range], since: int) -> bool:
-        return any(low < stop and first < end for low, end in ranges for first, stop in self._written[since:])
-
-    def _write(self, part: Part, memory: MemoryName, places: Places, data: Bytes) -> None:
-        if memory is MemoryName.WIDE:
-            self._written.append((places.lowest, places.end))
-        _memory(part, memory).write(places, data)
+        yield from map(self._stacks.part, together.values())
 
     def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
         narrow, wide, part = MemoryName.NARROW, MemoryName.WIDE, self._stacks.part(tiles)
         source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
         data = _memory(part, source).read(self._places(op.read, source, first, end))
-        self._write(part, target, self._places(op.write, target, first, end), data)
+        _memory(part, target).write(self._places(op.write, target, first, end), data)
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
@@ -136,7 +114,7 @@ class Effects:
             data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
         else:
             data = np.full((1, end - first, size), op.fill % FILL_BYTES, np.uint8)
-        self._write(self._stacks.part(tiles), memory, places, data)
+        _memory(self._stacks.part(tiles), memory).write(places, data)
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
@@ -159,7 +137,7 @@ class Effects:
         places = self._places(op.write, MemoryName.WIDE, first, end)
         for same, taken in self._ring.taken(place, tiles, first, end):
             part = self._stacks.part(same)
-            self._write(part, MemoryName.WIDE, places, part.spread(self._ring.rows(taken)))
+            part.wide.write(places, part.spread(self._ring.rows(taken)))
 
     def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""

@@ -6,7 +6,9 @@ from collections.abc import Iterator, Sequence
 from copy import copy
 from functools import cached_property
 
+import numpy as np
 from msgspec import Struct
+from numpy.typing import NDArray
 
 from tilesim.sim.core.memory import Bytes, Memory, zeros
 from tilesim.tiled.topology import Topology
@@ -16,13 +18,14 @@ from tilesim.tiled.units.tensor.results import Results
 
 class Part(Struct, frozen=True, dict=True):
     """Some tiles, whose memories stand behind one another in the samples of ``narrow`` and ``wide``; but for the bytes
-    they are ``alike``.
+    they are ``alike``. ``places``: where each sample's narrow and wide memory begin in the machine's own, (samples, 2).
     """
 
     tiles: tuple[int, ...]
     narrow: Memory
     wide: Memory
     alike: TileMemories
+    places: NDArray[np.int64]
 
     @cached_property
     def memories(self) -> TileMemories:
@@ -52,6 +55,7 @@ class Stacks:
         """Those of a tile, as far as all are alike."""
         tiles, sizes = topology.tiles, (topology.narrow_memory.size_bytes, topology.wide_memory.size_bytes)
         self.narrow, self.wide = (zeros(tiles * samples, size).reshape(tiles, samples, size) for size in sizes)
+        self._begins: NDArray[np.int64] = np.array([self.narrow.ctypes.data, self.wide.ctypes.data])
         self._parts: dict[tuple[int, ...], Part] = {}
 
     def part(self, tiles: Sequence[int]) -> Part:
@@ -60,8 +64,13 @@ class Stacks:
         if key not in self._parts:
             runs, alike = [*_runs(key, self.samples == 1)], self.alike
             narrow, wide = self._memory(alike.narrow, self.narrow, runs), self._memory(alike.wide, self.wide, runs)
-            self._parts[key] = Part(key, narrow, wide, alike)
+            self._parts[key] = Part(key, narrow, wide, alike, self._places(key))
         return self._parts[key]
+
+    def _places(self, tiles: Sequence[int]) -> NDArray[np.int64]:
+        samples = (np.array(tiles)[:, None] * self.samples + np.arange(self.samples)).reshape(-1, 1)
+        sizes = self.alike.narrow.size_bytes, self.alike.wide.size_bytes
+        return np.asarray(self._begins + samples * sizes, np.int64)
 
     def _memory(self, alike: Memory, whole: Bytes, runs: Sequence[slice]) -> Memory:
         blocks = [whole[run, 0] if self.samples == 1 else whole[run].reshape(-1, alike.size_bytes) for run in runs]

@@ -181,6 +181,17 @@ STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
 place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of
 an instruction.
 """
+PRODUCT = (
+    "depthwise", "rows", "blocks", "steps", "runs", "inputs", "lanes", "last_lanes", "run_bytes", "register_bytes",
+    "unit_bytes", "word_stride_bytes", "weights_from", "weights_bytes", "input_flip", "input_zero", "weight_flip",
+    "weight_zero", "output_zero", "least", "most", "single",
+)  # fmt: skip
+"""What C knows of a tensorop of products, before the nests of its rows, blocks of lanes, steps, and runs of inputs:
+``flip`` makes bytes ones without a sign, before ``zero`` is taken off.
+"""
+OPERANDS = ("input", "weights", "parameters", "sums_in", "sums_out", "output")
+PRODUCT_ROW, PRODUCT_STEP = ("input", "sums_in", "sums_out", "output"), ("input", "weights")
+"""What is moved by rows, and by steps; blocks move any."""
 COLUMNS, CHIP, SENDINGS, STEPS = tuple(OF_OPS), tuple(OF_CHIP), tuple(OF_SENDINGS), tuple(OF_STEPS)
 
 
@@ -212,6 +223,11 @@ def header_text() -> str:
         _struct("Chip", CHIP),
         _struct("Sending", SENDINGS),
         _struct("Step", STEPS),
+        *_constants("", OPERANDS),
+        _struct("Product", PRODUCT),
+        _struct("ProductRow", PRODUCT_ROW),
+        _struct("ProductBlock", OPERANDS),
+        _struct("ProductStep", PRODUCT_STEP),
         f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in STAYS.items())} }} Stay;",
     ]
     return "\n".join(lines) + "\n"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from tilesim.tiled.flat.missing import NoCompiler
 
 if TYPE_CHECKING:
+    from tilesim.tiled.dataflow.products import Products
     from tilesim.tiled.flat.readout import Timing, Watched
     from tilesim.tiled.flat.tables import Tables
     from tilesim.tiled.isa.model.program import Program
@@ -37,6 +38,14 @@ def timed(program: Program, tables: Tables, traces: bool, watched: Watched) -> T
     from tilesim.tiled.core.timing import timed as of_core
 
     return of_core(program, tables=tables, traces=traces, watched=watched)
+
+
+def products() -> Products:
+    """What carries products out, of a core that there is."""
+    from tilesim.tiled.core import build, timing
+    from tilesim.tiled.dataflow.products import Products
+
+    return Products(timing.loaded(build.library()))
 
 
 def standing() -> str:

@@ -21,7 +21,7 @@ from tilesim.tiled.flat.readout import Timing, Watched
 from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run import host_driver, statistics
-from tilesim.tiled.run.core import library, timed
+from tilesim.tiled.run.core import library, products, timed
 from tilesim.tiled.run.counted import counted, tracks
 from tilesim.tiled.run.delayed_issue import holds_of
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -81,7 +81,7 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
         return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
     try:
         probe, probing = _probing(program, host) if options.keep_tensors else (None, None)
-        received = carried_out(program, timing, host, decoder, watched, probing)
+        received = carried_out(program, timing, host, decoder, products(), watched, probing)
     except AccessError:
         return ""
     except Refused as error:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from tests.tiled.core.mutation.sites import Mutant
 from tests.tiled.core.mutation.trial import DIFFERS, NOT_COMPILED, SAME
-from tilesim.tiled.core.build import SOURCES
+from tilesim.tiled.core import build
 
 ROOT = Path(__file__).resolve().parents[4]
 LONGEST_SECONDS = 45
@@ -32,9 +32,12 @@ def verdict(mutant: Mutant | None, expected: Path) -> str:
     """How a mutant is caught, or one of ``SURVIVED``, ``NO_C``; None: the core as it is."""
     with tempfile.TemporaryDirectory() as place:
         sources = Path(place) / "core"
-        shutil.copytree(SOURCES, sources, ignore=shutil.ignore_patterns("*.py", "__pycache__"))
+        for path in build.sources():
+            folder = Path(place) / path.parent.name
+            folder.mkdir(exist_ok=True)
+            shutil.copy(path, folder)
         if mutant:
-            mutant.written(sources)
+            mutant.written(Path(place))
         said = _tried(sources, expected, (), {})
         return _tried(sources, expected, SANITIZERS, sanitizing()) if said == SURVIVED else said
 

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from hashlib import sha256
 from pathlib import Path
 from typing import NamedTuple
@@ -53,19 +53,21 @@ class Mutant(NamedTuple):
         return f"{self.file}: {self.old.strip()} -> {self.new.strip()}{nth}"
 
     def written(self, folder: Path) -> None:
-        """Change the copy of the file in there."""
-        path = folder / self.file
+        """Change the copy of the file in a folder in there."""
+        [path] = folder.glob(f"*/{self.file}")
         lines = path.read_text(encoding="utf-8").split("\n")
         assert lines[self.line] == self.old
         lines[self.line] = self.new
         path.write_text("\n".join(lines), encoding="utf-8")
 
 
-def mutants(sources: Path) -> list[Mutant]:
-    """All that there are, in an order that is drawn: a line that comes, goes or changes moves no other one."""
+def mutants(sources: Sequence[Path]) -> list[Mutant]:
+    """All that there are of files in C, in an order that is drawn: a line that comes, goes or changes moves no other
+    one.
+    """
     drawn: list[Mutant] = []
     seen = Counter[str]()
-    for path in sorted(sources.glob("*.c")):
+    for path in sources:
         for number, line in enumerate(path.read_text(encoding="utf-8").split("\n")):
             for new in _changed(line):
                 mutant = Mutant(path.name, number, line, new)

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from msgspec import structs
 
+from tests.tiled.dataflow.carried import by_core
 from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.arithmetic.add import add_scaling_fixed
 from tilesim.arithmetic.average import average_scaling
@@ -50,19 +51,22 @@ def decoded_of(bench: Bench, op: TensorOp) -> Decoded:
 
 
 def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:
-    """Group after group, and at once in pieces that end at ``cuts`` (shares of all groups): all bytes are the same."""
+    """Group after group, and at once in pieces that end at ``cuts`` (shares of all groups), also by the core: all bytes
+    are the same.
+    """
     decoded, control = decoded_of(bench, op), bench.chip.tiles[0].tensor
     assert decoded.regular is not None
     count = decoded.operands.count
     before = bench.narrow().copy(), bench.wide().copy()
     control.results.compute(structs.replace(decoded, regular=None), 0, count)
     expected = bench.narrow().copy(), bench.wide().copy()
-    bench.narrow()[:], bench.wide()[:] = before
     ends = sorted({*(int(cut * count) for cut in cuts), count} - {0})
-    for first, end in zip([0, *ends], ends, strict=False):
-        control.results.compute(decoded, first, end)
-    assert np.array_equal(bench.narrow(), expected[0])
-    assert np.array_equal(bench.wide(), expected[1])
+    for at_once in (None, by_core(bench, decoded)):
+        bench.narrow()[:], bench.wide()[:] = before
+        for first, end in zip([0, *ends], ends, strict=False):
+            control.results.compute(decoded, first, end, at_once)
+        assert np.array_equal(bench.narrow(), expected[0])
+        assert np.array_equal(bench.wide(), expected[1])
 
 
 CUTS = st.lists(st.floats(0, 1), max_size=3)

@@ -45,7 +45,7 @@ class Elementwise(Struct, frozen=True):
     scaler: Scaler | None
     places: dict[Box, Views] = field(default_factory=dict)
 
-    def move(self, memories: TileMemories, box: Box, _weights: None = None) -> bool:
+    def move(self, memories: TileMemories, box: Box) -> bool:
         """Compute the groups in ``box``."""
         views = self.places.get(box)
         if views is None:

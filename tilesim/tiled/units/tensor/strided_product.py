@@ -41,15 +41,11 @@ class StridedProduct(Struct, frozen=True):
     entry: CacheEntry
     cache: WeightCache
 
-    def weights(self, memories: TileMemories) -> LaneWeights | None:
-        """What lanes multiply by; None if samples have weights of their own."""
-        return self.cache.lookup(self.entry, memories.wide.blocks, self._columns)
-
-    def move(self, memories: TileMemories, box: Box, weights: LaneWeights | None = None) -> bool:
-        """Compute the groups in ``box``, with the ``weights`` that there are; False, and nothing done, if the samples
-        have some of their own, or sums may be too large for floats.
+    def move(self, memories: TileMemories, box: Box) -> bool:
+        """Compute the groups in ``box``; False, and nothing done, if the samples have weights of their own, or sums may
+        be too large for floats.
         """
-        columns = weights or self.weights(memories)
+        columns = self.cache.lookup(self.entry, memories.wide.blocks, self._columns)
         if columns is None:
             return False
         place = self.form.place(box)

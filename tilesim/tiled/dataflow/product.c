@@ -1,0 +1,232 @@
+/* Tensorops of products: what the lanes of tiles make of the bytes in their own memories. Sums have 32 bits and wrap. */
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#if defined __x86_64__ && !defined PLAIN
+#include <immintrin.h>
+#endif
+
+typedef int64_t i64;
+typedef int32_t i32;
+typedef int16_t i16;
+typedef uint32_t u32;
+typedef uint8_t u8;
+
+#include "columns.h"
+
+#define AT_ONCE 8 /* lanes */
+#define WORD 4    /* bytes: a copy of so many takes an instruction */
+
+/* What scales a lane's sum: with wrapping to the left, then exactly, below 0 with `away`. */
+typedef struct { i64 multiplier, nudge, away; i32 left, right; } Lane;
+
+/* An instruction, the bytes at which its operands begin, and what is worked with. */
+typedef struct {
+    const Product *of;
+    const i64 *bases;
+    i64 pairs; /* of products */
+    ProductRow *rows;
+    ProductBlock *blocks;
+    ProductStep *steps;
+    i64 *runs;
+    i16 *inputs, *row, *weights;
+    u32 *sums, *biases;
+    Lane *lanes;
+    u8 *made;
+} Work;
+
+/* Bytes less their zero point. */
+static inline void widen(i16 *to, const u8 *from, i64 count, i64 flip, i64 zero) {
+    for (i64 k = 0; k < count; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
+}
+
+/* The weights of a block as they are multiplied: some lanes after others, pairs of products of each. */
+static void pack(const Work *work, const u8 *from) {
+    const Product *of = work->of;
+    const i64 count = of->inputs;
+    for (i64 step = 0, k = 0; step < of->steps; step++) {
+        widen(work->row, from + work->steps[step].weights, of->lanes * count, of->weight_flip, of->weight_zero);
+        for (i64 input = 0; input < count; input++, k++) {
+            i16 *to = work->weights + (k & ~1) * AT_ONCE + (k & 1);
+            const i16 *row = work->row + input;
+            for (i64 lane = 0; lane < of->lanes; lane += AT_ONCE, to += 2 * AT_ONCE * work->pairs)
+                for (i64 j = 0; j < AT_ONCE; j++, row += count) to[2 * j] = *row;
+        }
+    }
+}
+
+static void gather(const Work *work, const u8 *from) {
+    const Product *of = work->of;
+    const i64 bytes = of->run_bytes, flip = of->input_flip, zero = of->input_zero;
+    i16 *to = work->inputs;
+    if (bytes == WORD)
+        for (i64 k = 0; k < of->runs; k++, to += WORD) widen(to, from + work->runs[k], WORD, flip, zero);
+    else
+        for (i64 k = 0; k < of->runs; k++, to += bytes) widen(to, from + work->runs[k], bytes, flip, zero);
+}
+
+#if defined __x86_64__ && !defined PLAIN
+#define HAS_VECTORS __builtin_cpu_supports("avx2")
+
+/* The same as below. */
+__attribute__((target("avx2"))) static void convolve_vectors(const Work *work) {
+    const __m256i *weights = (const __m256i *)work->weights;
+    for (u32 *sums = work->sums, *end = sums + work->of->lanes; sums < end; sums += AT_ONCE) {
+        __m256i all = _mm256_setzero_si256();
+        for (i64 k = 0; k < work->pairs; k++, weights++) {
+            i32 pair;
+            memcpy(&pair, work->inputs + 2 * k, sizeof pair);
+            all = _mm256_add_epi32(all, _mm256_madd_epi16(_mm256_set1_epi32(pair), _mm256_loadu_si256(weights)));
+        }
+        _mm256_storeu_si256((__m256i *)sums, all);
+    }
+}
+#else
+#define HAS_VECTORS 0
+
+static void convolve_vectors(const Work *work) { (void)work; }
+#endif
+
+/* All lanes multiply the same inputs. */
+static void convolve(const Work *work) {
+    const i16 *weights = work->weights;
+    for (u32 *sums = work->sums, *end = sums + work->of->lanes; sums < end; sums += AT_ONCE) {
+        memset(sums, 0, AT_ONCE * sizeof *sums);
+        for (const i16 *pair = work->inputs, *last = pair + 2 * work->pairs; pair < last; pair += 2)
+            for (i64 k = 0; k < AT_ONCE; k++, weights += 2) sums[k] += (u32)(pair[0] * weights[0] + pair[1] * weights[1]);
+    }
+}
+
+/* Each lane multiplies inputs of its own. */
+static void multiply(const Work *work, const u8 *inputs, const u8 *weights) {
+    const Product *of = work->of;
+    i16 *by = work->row;
+    memset(work->sums, 0, (size_t)of->lanes * sizeof *work->sums);
+    for (i64 step = 0; step < of->steps; step++) {
+        widen(work->inputs, inputs + work->steps[step].input, of->lanes, of->input_flip, of->input_zero);
+        widen(by, weights + work->steps[step].weights, of->lanes, of->weight_flip, of->weight_zero);
+        for (i64 k = 0; k < of->lanes; k++) work->sums[k] += (u32)(work->inputs[k] * by[k]);
+    }
+}
+
+/* The parameters of a block's lanes, by the rule `single` or `double`; 0: a shift that no compiler writes. */
+static int read_lanes(const Work *work, const u8 *parameters) {
+    const i64 size = work->of->register_bytes, high = (i64)1 << 31;
+    memcpy(work->biases, parameters, (size_t)work->of->lanes * sizeof *work->biases);
+    for (i64 k = 0; k < work->of->lanes; k++) {
+        i32 multiplier, shift, single = (i32)work->of->single;
+        memcpy(&multiplier, parameters + size + 4 * k, sizeof multiplier);
+        memcpy(&shift, parameters + 2 * size + 4 * k, sizeof shift);
+        if (shift < -31 || shift > 30) return 0;
+        i32 right = single || shift < 0 ? 31 - shift : 31, twice = !single && shift < 0; /* rounded twice */
+        i64 half = (i64)1 << (right - 1);
+        work->lanes[k] = (Lane){multiplier, twice ? half + high / 2 : half, twice ? -high : 0,
+                                single || shift < 0 ? 0 : shift, right};
+    }
+    return 1;
+}
+
+/* Sums become bytes, in words that lanes fill, or else zeros. */
+static void finish(const Work *work, i64 lanes, u8 *to) {
+    const Product *of = work->of;
+    const i64 least = of->least, most = of->most, zero = of->output_zero, unit = of->unit_bytes;
+    for (i64 k = 0; k < lanes; k++) {
+        const Lane *lane = work->lanes + k;
+        i64 product = (i32)((work->sums[k] + work->biases[k]) << lane->left) * lane->multiplier;
+        i64 away = (product + (1 << 30)) >> 63 & lane->away;
+        i64 value = (i32)((product + lane->nudge + away) >> lane->right);
+        value = value < least ? least : value;
+        work->made[k] = (u8)((value > most ? most : value) + zero);
+    }
+    memset(work->made + lanes, 0, (size_t)unit);
+    for (i64 k = 0; k < lanes; k += unit, to += of->word_stride_bytes) {
+        if (unit == WORD)
+            memcpy(to, work->made + k, WORD);
+        else
+            memcpy(to, work->made + k, (size_t)unit);
+    }
+}
+
+static void add_sums(const Work *work, i64 lanes, const u8 *from) {
+    for (i64 k = 0; k < lanes; k++) {
+        u32 sum;
+        memcpy(&sum, from + k * (i64)sizeof sum, sizeof sum);
+        work->sums[k] += sum;
+    }
+}
+
+static void carry_row(const Work *work, const ProductBlock *block, const ProductRow *row, u8 *narrow, u8 *wide) {
+    const Product *of = work->of;
+    const i64 *bases = work->bases, lanes = block == work->blocks + of->blocks - 1 ? of->last_lanes : of->lanes;
+    const u8 *inputs = narrow + bases[INPUT] + block->input + row->input;
+    if (of->depthwise)
+        multiply(work, inputs, wide + bases[WEIGHTS] + block->weights);
+    else {
+        gather(work, inputs);
+        (HAS_VECTORS ? convolve_vectors : convolve)(work);
+    }
+    if (bases[SUMS_IN] >= 0) add_sums(work, lanes, wide + bases[SUMS_IN] + block->sums_in + row->sums_in);
+    if (bases[SUMS_OUT] < 0)
+        finish(work, lanes, narrow + bases[OUTPUT] + block->output + row->output);
+    else
+        memcpy(wide + bases[SUMS_OUT] + block->sums_out + row->sums_out, work->sums, (size_t)lanes * sizeof(u32));
+}
+
+/* Whether a sample has other bytes than the one before. */
+static int differs(u8 *const *memories, i64 sample, i64 from, i64 bytes) {
+    return !sample || memcmp(memories[2 * sample + 1] + from, memories[2 * sample - 1] + from, (size_t)bytes);
+}
+
+static int carry_block(const Work *work, const ProductBlock *block, u8 *const *memories, i64 samples) {
+    const Product *of = work->of;
+    i64 weights = work->bases[WEIGHTS] + block->weights, parameters = work->bases[PARAMETERS] + block->parameters;
+    i64 bytes = 2 * of->register_bytes + of->lanes * (i64)sizeof(i32);
+    for (i64 k = 0; k < samples; k++) {
+        u8 *narrow = memories[2 * k], *wide = memories[2 * k + 1];
+        if (!of->depthwise && differs(memories, k, weights + of->weights_from, of->weights_bytes))
+            pack(work, wide + weights);
+        if (work->bases[SUMS_OUT] < 0 && differs(memories, k, parameters, bytes))
+            if (!read_lanes(work, wide + parameters)) return 0;
+        for (i64 row = 0; row < of->rows; row++) carry_row(work, block, work->rows + row, narrow, wide);
+    }
+    return 1;
+}
+
+/* How far the iterations of a nest move operands; NULL: there is no memory. Behind how many loops it has come their
+   bounds, from the outermost on, each with how far it moves each operand. */
+static void *unrolled(const i64 **nest, i64 count, size_t size) {
+    i64 operands = (i64)(size / sizeof(i64)), loops = *(*nest)++, *moves = calloc((size_t)count, size);
+    const i64 *loop = *nest += loops * (operands + 1);
+    for (i64 done = operands; loops-- && moves; done *= *loop) {
+        loop -= operands + 1;
+        for (i64 k = done; k < done * *loop; k++) moves[k] = moves[k - done] + loop[1 + k % operands];
+    }
+    return moves;
+}
+
+/* Carry an instruction out in some samples of tiles' memories, narrow and wide in turn; 0, and to be done once more: some
+   are scaled in a way that is not known here, or there is no memory. */
+i64 core_product(const Product *of, const i64 *bases, u8 *const *memories, i64 samples) {
+    i64 pairs = (of->steps * of->inputs + 1) / 2, lanes = (of->lanes + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
+    size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs > lanes ? 2 * pairs : lanes);
+    const i64 *nest = (const i64 *)(of + 1);
+    Work work = {.of = of, .bases = bases, .pairs = pairs};
+    void *const all[] = {
+        work.rows = unrolled(&nest, of->rows, sizeof(ProductRow)),
+        work.blocks = unrolled(&nest, of->blocks, sizeof(ProductBlock)),
+        work.steps = unrolled(&nest, of->steps, sizeof(ProductStep)),
+        work.runs = unrolled(&nest, of->runs, sizeof(i64)),
+        work.inputs = calloc(inputs, sizeof(i16)),
+        work.row = calloc(some, (size_t)of->inputs * sizeof(i16)),
+        work.weights = calloc((size_t)(lanes * pairs), 2 * sizeof(i16)),
+        work.sums = calloc(some, sizeof(u32)),
+        work.biases = calloc(some, sizeof(u32)),
+        work.lanes = calloc(some, sizeof(Lane)),
+        work.made = calloc(some, 1),
+    };
+    i64 can = 1, count = sizeof all / sizeof *all;
+    for (i64 k = 0; k < count; k++) can = can && all[k];
+    for (i64 k = 0; k < of->blocks && can; k++) can = carry_block(&work, work.blocks + k, memories, samples);
+    for (i64 k = 0; k < count; k++) free(all[k]);
+    return can;
+}
