@@ -65,19 +65,19 @@ def trace_of(
     """The trace of spans by track, in the order of their starts; only names that occur are in it. ``wakeup_sources``
     says who lets a track's stalls of a kind end, where no wakeup does.
     """
-    tracks, track_place = _occurring(names.tracks, track)
+    tracks, track_place = _occurring(names.tracks, _runs(track))
     kinds, kind_place = _occurring(names.kinds, spans.kind)
-    whats, what_place = _occurring(names.whats, spans.what)
+    whats, what_place = _occurring(names.whats, _runs(spans.what))
     trace = Trace(
         tracks,
         kinds,
         whats,
         tuple(names.layers),
-        track_place[track],
+        track_place.take(track, mode="clip"),
         spans.start,
         spans.cycles,
-        kind_place[spans.kind],
-        what_place[spans.what],
+        kind_place.take(spans.kind, mode="clip"),
+        what_place.take(spans.what, mode="clip"),
         spans.bytes,
         np.full(len(track), -1, np.int32),
         np.array([names.layer_of.get(name, -1) for name in whats], np.int32),
@@ -87,11 +87,15 @@ def trace_of(
     return trace
 
 
+def _runs(numbers: Words | Numbers) -> Words | Numbers:
+    """Each number that follows another one, of which there are few among so many that are like the one before."""
+    return numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]]
+
+
 def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:
     """The names that occur, sorted, and for each number the place of its name among them."""
-    seen = np.zeros(len(names), np.bool_)
-    seen[numbers] = True
-    occurring = sorted((names[k], k) for k in np.flatnonzero(seen).tolist())
+    seen = np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist()
+    occurring = sorted((names[k], k) for k in seen)
     place = np.zeros(max(len(names), 1), np.int32)
     place[[k for _, k in occurring]] = np.arange(len(occurring))
     return tuple(name for name, _ in occurring), place

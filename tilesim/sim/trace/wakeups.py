@@ -36,6 +36,8 @@ class WakeupSource(NamedTuple):
     holding: bool = False
 
 
+NOBODY = (np.full(1, -1),) * 3
+"""The spans of who is never busy, behind one that is none."""
 WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
 
@@ -105,17 +107,15 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
     trace = index.trace
     until = trace.start_cycle[stalls] + trace.cycles[stalls]
-    busy = [index.busy(index.places[track]) for track in source.tracks if track in index.places]
-    best = begins = np.full(len(stalls), -1)
-    for spans, starts, ends in (each for each in busy if len(each[0]) > 1):
+    best, begins = np.full((2, len(stalls)), -1)
+    for track in source.tracks:
+        spans, starts, ends = index.busy(index.places[track]) if track in index.places else NOBODY
         at = starts[1:].searchsorted(until)
-        if source.holding:
-            at[ends[at] < until] = 0  # before the first
-        if best is begins:
-            best, begins = spans[at], starts[at]
-        else:
-            later = starts[at] > begins
-            best, begins = np.where(later, spans[at], best), np.where(later, starts[at], begins)
+        some = np.flatnonzero(ends[at] >= until if source.holding else at)
+        at = at[some]
+        later = starts[at] > begins[some]
+        some, at = some[later], at[later]
+        best[some], begins[some] = spans[at], starts[at]
     return best
 
 

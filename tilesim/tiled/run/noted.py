@@ -126,4 +126,4 @@ def _of_outfeed(section: Sequence[Instruction], row_bytes: int) -> Iterator[tupl
 def kinds() -> tuple[list[str], Column]:
     """The kinds of spans by name, and for each cause the place of its kind."""
     names = [kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS]
-    return names, np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.uint8)
+    return names, np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.int32)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import cached_property
 from itertools import compress
 from math import ceil
@@ -53,13 +52,15 @@ def _recorded(program: Program, noted: Noted, recording: Recording, since: int) 
     most = sum(map(noted.most, compress(noted.tracks, wanted)))
     track, kind, what = np.empty((3, most), np.int32)
     start, cycles, moved = np.empty((3, most), np.int64)
-    columns: Sequence[Column] = (start, cycles, kind, what, moved)
+    columns = start, cycles, kind, what, moved
     for place in np.flatnonzero(wanted).tolist():
-        spans = mover.spans(noted.tracks[place], window)
+        room = Spans(*(column[count:] for column in columns))
+        spans = mover.spans(noted.tracks[place], window, room)
         part = slice(count, count + len(spans.start))
         track[part] = place
-        for column, own in zip(columns, spans, strict=True):
-            column[part] = own
+        if spans.start.base is not start.base:
+            for column, own in zip(columns, spans, strict=True):
+                column[part] = own
         count = part.stop
     return track[:count], Spans(*(column[:count] for column in columns))
 
@@ -79,14 +80,20 @@ class _Mover:
         self._row_rate = chip.wide_memory.row_bytes // chip.ring_row_cycles
         self._beat_bytes = chip.narrow_memory.word_bytes // chip.mesh_beats
 
-    def spans(self, track: str, window: range | None) -> Spans:
-        """Those of a track, as far as they lie within the window."""
+    def spans(self, track: str, window: range | None, room: Spans) -> Spans:
+        """Those of a track, as far as they lie within the window; they stand in the ``room`` that there is for all of
+        them, unless some are left out.
+        """
         own = self._noted.of(track)
         first, end = own.start, own.end
         if window is not None:
             first, end = np.clip(first, window.start, None), np.clip(end, None, window.stop)
-        moved = self._moved(track, own, first, end)
-        spans = Spans(first, end - first, self._kind_of[own.cause], self._noted.works.what[own.work], moved)
+        spans = Spans(*(column[: len(first)] for column in room))
+        spans.start[:] = first
+        np.subtract(end, first, out=spans.cycles)
+        self._kind_of.take(own.cause, out=spans.kind, mode="clip")
+        self._noted.works.what.take(own.work, out=spans.what, mode="wrap")  # -1 is the last one
+        spans.bytes[:] = self._moved(track, own, first, end)
         if window is not None:
             some = np.flatnonzero(spans.cycles > 0)
             spans = Spans(*(column[some] for column in spans))
@@ -94,14 +101,16 @@ class _Mover:
 
     def _moved(self, track: str, own: OfTrack, first: Numbers, end: Numbers) -> Numbers:
         """The bytes of those cycles of each span that lie between ``first`` and ``end``."""
+        if rate := self._rate(track):
+            return np.asarray(rate * (end - first) * (own.cause == BUSY))
         moved = np.zeros(len(first), np.int64)
+        if not _is_whole(track) and not _is_master(track):
+            return moved
         some = np.flatnonzero(own.cause == BUSY)
         first, end, start, work = first[some], end[some], own.start[some], own.work[some]
-        if rate := self._rate(track):
-            moved[some] = rate * (end - first)
-        elif _is_whole(track):
+        if _is_whole(track):
             moved[some] = self._noted.works.bytes[work] * (end - first) // (own.end[some] - start)
-        elif _is_master(track):
+        else:
             before = _before(work, own.end[some] - start) - start
             moved[some] = self._of_master(work, before + end) - self._of_master(work, before + first)
         return moved

@@ -25,7 +25,11 @@ def sanitizing() -> dict[str, str]:
     asan = subprocess.run(
         ["/usr/bin/env", "cc", "-print-file-name=libasan.so"], capture_output=True, text=True, check=True
     )
-    return {"LD_PRELOAD": asan.stdout.strip(), "ASAN_OPTIONS": f"detect_leaks=0:exitcode={FOUND}"}
+    return {
+        "LD_PRELOAD": asan.stdout.strip(),
+        "ASAN_OPTIONS": f"detect_leaks=0:exitcode={FOUND}",
+        "UBSAN_OPTIONS": f"exitcode={FOUND}",
+    }
 
 
 def verdict(mutant: Mutant | None, expected: Path) -> str:

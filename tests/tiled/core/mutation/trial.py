@@ -13,6 +13,7 @@ from pathlib import Path
 import numpy as np
 
 from tests.tiled.core.mutation.expected import Expected, retired, said
+from tests.tiled.dataflow.carried import OPS, bench_of, carries
 from tilesim.machines.frame import named
 from tilesim.machines.options import RunOptions
 from tilesim.sim.trace.recorder import Recording
@@ -110,7 +111,25 @@ def main(sources: Path, library: Path, path: Path, flags: Sequence[str]) -> int:
         if difference := tried.goes_through(expected) if flags else tried.difference(expected):
             print(f"program {number}: {difference}"[:200])
             return DIFFERS
+    if difference := products_differ(library, flags):
+        print(f"products: {difference}")
+        return DIFFERS
     return SAME
+
+
+def products_differ(library: Path, flags: Sequence[str]) -> str:
+    """Which operations give other bytes, also on machines without the vectors of this one."""
+    plain = library.with_name("plain.so")
+    build.build(plain, "-O1", "-DPLAIN", *flags)
+    for path in (library, plain):
+        by = Products(timing.loaded(path))
+        for name, op in OPS.items():
+            try:
+                if not all(carries(bench_of(samples), op, by) for samples in (1, 3)):
+                    return f"{name} is left out"
+            except AssertionError:
+                return name
+    return ""
 
 
 if __name__ == "__main__":
