@@ -89,7 +89,8 @@ def trace_of(
 
 def _runs(numbers: Words | Numbers) -> Words | Numbers:
     """Each number that follows another one, of which there are few among so many that are like the one before."""
-    return numbers[np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]]
+    follows = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
+    return np.asarray(numbers[follows])
 
 
 def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:

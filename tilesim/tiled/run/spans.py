@@ -52,7 +52,7 @@ def _recorded(program: Program, noted: Noted, recording: Recording, since: int) 
     most = sum(map(noted.most, compress(noted.tracks, wanted)))
     track, kind, what = np.empty((3, most), np.int32)
     start, cycles, moved = np.empty((3, most), np.int64)
-    columns = start, cycles, kind, what, moved
+    columns: Sequence[Column] = (start, cycles, kind, what, moved)
     for place in np.flatnonzero(wanted).tolist():
         room = Spans(*(column[count:] for column in columns))
         spans = mover.spans(noted.tracks[place], window, room)
