@@ -21,6 +21,7 @@ from tilesim.tiled.units.tensor.windows import Box
 
 OUTPUT, PARAMETERS, SUMS, ROW = 0x8000, 0x40000, 0x60000, 256
 LANES = 64
+FARTHEST_SHIFTS = -31, 30
 CONVOLUTION = TensorOp(
     tiles=1, operation=Operation.CONVOLUTION, nest=nest(zb=2, y=3, x=5, k=3, z=2, lane=12), reduce=("k", "z"),
     input=at(64, y=200, x=8, k=48, z=8), weights=at(0, zb=6 * ROW, k=2 * ROW, z=ROW),
@@ -38,7 +39,7 @@ FINAL = TensorOp(
     weights=at(0), parameters=at(PARAMETERS), output=at(OUTPUT, x=LANES), rule="double",
 )  # fmt: skip
 """Sums that are hardly more than a bias."""
-STAYING = at(SUMS, y=15 * ROW, zb=ROW, x=3 * ROW)
+STAYING, FIRST = (at(base, y=15 * ROW, zb=ROW, x=3 * ROW) for base in (SUMS, 0))
 OPS = {
     "convolution": CONVOLUTION,
     "depthwise": DEPTHWISE,
@@ -47,6 +48,14 @@ OPS = {
     "limited": replace(CONVOLUTION, nest=nest(Alternate("zb", 5), zb=2, y=3, x=5, k=3, z=2, lane=12)),
     "apart": replace(CONVOLUTION, nest=nest(y=3, x=5, k=3, z=2, lane=12), output=at(OUTPUT, y=400, x=32, lane=16)),
     "sums": replace(CONVOLUTION, output=None, parameters=None, sums_in=STAYING, sums_out=STAYING),
+    "sums at 0": replace(
+        CONVOLUTION,
+        weights=at(SUMS, zb=6 * ROW, k=2 * ROW, z=ROW),
+        output=None,
+        parameters=None,
+        sums_in=FIRST,
+        sums_out=FIRST,
+    ),
     "last": replace(CONVOLUTION, sums_in=STAYING),
 }
 """Each has something of its own: lanes that a limit leaves out, words that lie apart and meet, sums that grow where
@@ -63,6 +72,7 @@ def bench_of(samples: int = 1, shifts: int = -9) -> Bench:
     registers[:, :, 1] |= 1 << 30
     registers[:, :, 1] &= (1 << 31) - 1
     registers[:, :, 2] = shifts
+    registers[:, :, 2, :2] = FARTHEST_SHIFTS
     return bench
 
 

@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from functools import cached_property
+from math import ceil
 
 import numpy as np
 from msgspec import Struct
@@ -66,7 +67,7 @@ class Stays:
             columns = np.stack([places, self.began[places, tile], self.retired[places, tile]])
             self._on_tile[tile] = columns[:, np.argsort(columns[2], kind="stable")]
         _, began, retired = stays = self._on_tile[tile]
-        first = int(np.searchsorted(retired, number))
+        first = int(retired.searchsorted(ceil(number)))
         found = stays[:, first:][:, began[first:] <= now].T
         return [Stay(*row) for row in found.tolist()]
 

@@ -150,6 +150,8 @@ class Meetings:
         self._forms: dict[int, Form] = {}
         self._traits: dict[int, Traits] = {}
         self._known: dict[int, dict[int, bool]] = defaultdict(dict)
+        self._hulls, self._has_hulls = np.empty((8, len(self._ops)), np.int64), np.zeros(len(self._ops), bool)
+        """By instruction, of those that have been asked for."""
 
     def traits(self, place: int) -> Traits:
         traits = self._traits.get(place)
@@ -178,9 +180,14 @@ class Meetings:
         """
         if self.read_out:
             return np.ones(len(one), bool)
-        places, which = np.unique(np.concatenate([one, other]), return_inverse=True)
-        hulls = np.array([self.traits(place).hulls for place in places.tolist()], np.int64).reshape(-1, 2, 2, 2)
-        (reads, writes), (other_reads, other_writes) = hulls[which].reshape(2, -1, 2, 2, 2).swapaxes(1, 2)
+        asked = np.zeros(len(self._ops), bool)
+        asked[one] = asked[other] = True
+        for place in np.flatnonzero(asked & ~self._has_hulls).tolist():
+            self._hulls[:, place] = self.traits(place).hulls
+        self._has_hulls |= asked
+        (reads, writes), (other_reads, other_writes) = (
+            self._hulls[:, places].reshape(2, 2, 2, -1) for places in (one, other)
+        )
         share = _overlap(writes, other_writes) | _overlap(writes, other_reads) | _overlap(reads, other_writes)
         clash: NDArray[np.bool_] = share | (one == other)
         return clash
@@ -204,9 +211,9 @@ class Meetings:
 
 
 def _overlap(spans: Numbers, others: Numbers) -> NDArray[np.bool_]:
-    """Whether two spans overlap in one of the memories: (pairs, memories, first and end)."""
-    overlap: NDArray[np.bool_] = (spans[..., 0] < others[..., 1]) & (others[..., 0] < spans[..., 1])
-    either: NDArray[np.bool_] = np.logical_or(*overlap.T)
+    """Whether two spans overlap in one of the memories: (memories, first and end, pairs)."""
+    overlap: NDArray[np.bool_] = (spans[:, 0] < others[:, 1]) & (others[:, 0] < spans[:, 1])
+    either: NDArray[np.bool_] = np.logical_or(*overlap)
     return either
 
 

@@ -225,11 +225,10 @@ class _Section:
         later = np.repeat(effects, counts)
         other = np.arange(len(later)) + np.repeat(low + counts - counts.cumsum(), counts)
         later, other = (many[self._last[other] > self._last[later]] for many in (later, other))
+        clash = self._order.meetings.may_clash(self._places[later], self._places[other])
+        later, other = later[clash], other[clash]
         sooner = (self._when[other] < self._own[later]).any(axis=1)
-        later, other = later[sooner], other[sooner]
-        in_the_way = self._order.meetings.may_clash(self._places[later], self._places[other])
-        ends = np.searchsorted(later[in_the_way], effects, "right").tolist()
-        others = other[in_the_way].tolist()
+        ends, others = np.searchsorted(later[sooner], effects, "right").tolist(), other[sooner].tolist()
         return (others[start:end] for start, end in pairwise([0, *ends]))
 
     def _lacks(self, effect: int) -> Numbers:

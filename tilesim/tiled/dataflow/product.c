@@ -37,18 +37,24 @@ typedef struct {
 
 /* Bytes less their zero point. */
 static inline void widen(i16 *to, const u8 *from, i64 count, i64 flip, i64 zero) {
-    for (i64 k = 0; k < count; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
+    if (count == WORD)
+        for (i64 k = 0; k < WORD; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
+    else
+        for (i64 k = 0; k < count; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
 }
 
-/* The weights of a block as they are multiplied: some lanes after others, pairs of products of each. */
+/* The weights of a block as they are multiplied: some lanes after others, pairs of products of each; of lanes that
+   multiply inputs of their own, as they stand. */
 static void pack(const Work *work, const u8 *from) {
     const Product *of = work->of;
     const i64 count = of->inputs;
     for (i64 step = 0, k = 0; step < of->steps; step++) {
-        widen(work->row, from + work->steps[step].weights, of->lanes * count, of->weight_flip, of->weight_zero);
+        i16 *row = of->depthwise ? work->weights + step * of->lanes : work->row;
+        widen(row, from + work->steps[step].weights, of->lanes * count, of->weight_flip, of->weight_zero);
+        if (of->depthwise) continue;
         for (i64 input = 0; input < count; input++, k++) {
             i16 *to = work->weights + (k & ~1) * AT_ONCE + (k & 1);
-            const i16 *row = work->row + input;
+            row = work->row + input;
             for (i64 lane = 0; lane < of->lanes; lane += AT_ONCE, to += 2 * AT_ONCE * work->pairs)
                 for (i64 j = 0; j < AT_ONCE; j++, row += count) to[2 * j] = *row;
         }
@@ -57,12 +63,9 @@ static void pack(const Work *work, const u8 *from) {
 
 static void gather(const Work *work, const u8 *from) {
     const Product *of = work->of;
-    const i64 bytes = of->run_bytes, flip = of->input_flip, zero = of->input_zero;
     i16 *to = work->inputs;
-    if (bytes == WORD)
-        for (i64 k = 0; k < of->runs; k++, to += WORD) widen(to, from + work->runs[k], WORD, flip, zero);
-    else
-        for (i64 k = 0; k < of->runs; k++, to += bytes) widen(to, from + work->runs[k], bytes, flip, zero);
+    for (i64 k = 0; k < of->runs; k++, to += of->run_bytes)
+        widen(to, from + work->runs[k], of->run_bytes, of->input_flip, of->input_zero);
 }
 
 #if defined __x86_64__ && !defined PLAIN
@@ -98,14 +101,13 @@ static void convolve(const Work *work) {
 }
 
 /* Each lane multiplies inputs of its own. */
-static void multiply(const Work *work, const u8 *inputs, const u8 *weights) {
+static void multiply(const Work *work, const u8 *inputs) {
     const Product *of = work->of;
-    i16 *by = work->row;
+    const i16 *weights = work->weights;
     memset(work->sums, 0, (size_t)of->lanes * sizeof *work->sums);
-    for (i64 step = 0; step < of->steps; step++) {
+    for (i64 step = 0; step < of->steps; step++, weights += of->lanes) {
         widen(work->inputs, inputs + work->steps[step].input, of->lanes, of->input_flip, of->input_zero);
-        widen(by, weights + work->steps[step].weights, of->lanes, of->weight_flip, of->weight_zero);
-        for (i64 k = 0; k < of->lanes; k++) work->sums[k] += (u32)(work->inputs[k] * by[k]);
+        for (i64 k = 0; k < of->lanes; k++) work->sums[k] += (u32)(work->inputs[k] * weights[k]);
     }
 }
 
@@ -160,7 +162,7 @@ static void carry_row(const Work *work, const ProductBlock *block, const Product
     const i64 *bases = work->bases, lanes = block == work->blocks + of->blocks - 1 ? of->last_lanes : of->lanes;
     const u8 *inputs = narrow + bases[INPUT] + block->input + row->input;
     if (of->depthwise)
-        multiply(work, inputs, wide + bases[WEIGHTS] + block->weights);
+        multiply(work, inputs);
     else {
         gather(work, inputs);
         (HAS_VECTORS ? convolve_vectors : convolve)(work);
@@ -183,7 +185,7 @@ static int carry_block(const Work *work, const ProductBlock *block, u8 *const *m
     i64 bytes = 2 * of->register_bytes + of->lanes * (i64)sizeof(i32);
     for (i64 k = 0; k < samples; k++) {
         u8 *narrow = memories[2 * k], *wide = memories[2 * k + 1];
-        if (!of->depthwise && differs(memories, k, weights + of->weights_from, of->weights_bytes))
+        if (differs(memories, k, weights + of->weights_from, of->weights_bytes))
             pack(work, wide + weights);
         if (work->bases[SUMS_OUT] < 0 && differs(memories, k, parameters, bytes))
             if (!read_lanes(work, wide + parameters)) return 0;

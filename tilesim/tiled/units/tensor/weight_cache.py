@@ -98,12 +98,11 @@ def _largest_sum(weights: NDArray[np.float32] | NDArray[np.float64]) -> int:
 
 
 class CacheEntry(Struct, eq=False):
-    """Weights of lanes, and the bytes in ``ranges`` that they were made of; ``made``: how often some were."""
+    """Weights of lanes, and the bytes in ``ranges`` that they were made of."""
 
     ranges: tuple[Range, ...]
     blocks: list[NDArray[np.uint64]] = field(default_factory=list)
     weights: LaneWeights | None = None
-    made: int = 0
 
     def alike(self, wide: Bytes, blocks: list[NDArray[np.uint64]]) -> bool:
         """Whether all samples of ``wide`` have these bytes."""
@@ -136,21 +135,16 @@ class WeightCache:
         if not all(entry.alike(block, blocks) for block in wide if len(wide) > 1 or len(block) > 1):
             return None
         if entry.weights is not None and entry.matches(blocks):
-            return self.again(entry)
+            self._used.move_to_end(entry)
+            return entry.weights
         self._drop(entry)
         weights = entry.weights = make(wide[0][:1])
         entry.blocks = [block.copy() for block in blocks]
-        entry.made += 1
         self._used[entry] = None
         self._size_bytes += weights.size_bytes
         while self._size_bytes > MOST_BYTES and len(self._used) > 1:
             self._drop(next(iter(self._used)))
         return weights
-
-    def again(self, entry: CacheEntry) -> LaneWeights | None:
-        """Its weights, where it is known that they are made of what is there."""
-        self._used.move_to_end(entry)
-        return entry.weights
 
     def _drop(self, entry: CacheEntry) -> None:
         if entry.weights is not None:
