@@ -71,7 +71,7 @@ static int goes_ahead(Core *core, Tile *tile) {
 
 static void wake_tiles(Core *core) {
     core->next_wake = NEVER;
-    EACH(k, core->ahead, core->chip.tiles) {
+    EACH(k, core->ahead) {
         i64 at = core->tiles[k].wake_at;
         if (at <= core->cycle) mark(core->awake, k);
         core->next_wake = sooner(core->cycle, core->next_wake, at);

@@ -40,22 +40,17 @@ static void log_row(Log *log, i64 a, i64 b, i64 c, i64 d, i64 e, i64 f) {
     memcpy(more(log, LOG_COLUMNS), (i64[]){a, b, c, d, e, f}, LOG_COLUMNS * sizeof(i64));
 }
 
-/* Sets of numbers, in order. */
-#define EACH(k, set, end) for (i64 k = first_from(set, 0, end); k < (end); k = first_from(set, k + 1, end))
+/* Each number of a set, in order, also of those that come behind the one at hand. */
+#define EACH(k, set) \
+    for (i64 k, word = 0; word < core->chip.bitmap_words; word++) \
+        for (u64 gone = 0, left_; (left_ = (set)[word] & ~gone) && (k = 64 * word + __builtin_ctzll(left_), 1); \
+             gone = left_ ^ (left_ - 1))
 
 static void mark(u64 *set, u64 k) { set[k / 64] |= (u64)1 << k % 64; }
 static void unmark(u64 *set, u64 k) { set[k / 64] &= ~((u64)1 << k % 64); }
 static int marked(const u64 *set, u64 k) { return set[k / 64] >> k % 64 & 1; }
 static i64 least(i64 a, i64 b) { return a < b ? a : b; }
 static i64 sooner(i64 now, i64 soonest, i64 at) { return at > now && at < soonest ? at : soonest; }
-
-static i64 first_from(const u64 *set, u64 k, i64 end) {
-    for (; k < (u64)end; k = (k | 63) + 1) {
-        u64 left = set[k / 64] >> k % 64;
-        if (left) return (i64)k + __builtin_ctzll(left);
-    }
-    return end;
-}
 
 static void wake_bus(Core *core, i64 place) {
     if (place < 0) return;

@@ -10,8 +10,8 @@
 
 static void arbitrate_tile(Core *core, Tile *tile) {
     const i32 ranks[] = {1 << RING_PRODUCER, MESH_BITS, 1 << NARROW_TO_WIDE | 1 << WIDE_TO_NARROW, 1 << TENSOR};
-    for (int k = 0; k < 4; k++)
-        for (i32 left = stirring(tile) & ranks[k]; left; left &= left - 1) {
+    for (i32 k = 0, stirs = stirring(tile); k < 4; k++)
+        for (i32 left = stirs & ranks[k]; left; left &= left - 1) {
             Engine *engine = &tile->engines[__builtin_ctz(left)];
             if (engine->op >= 0 && engine->begun) ROLES[engine->number].arbitrate(core, tile, engine);
         }
@@ -38,23 +38,23 @@ static void step(Core *core) {
     core->stirred = 0;
     i32 outfeed = live_outfeed(core), host_infeed = live_host_infeed(core), infeed = live_infeed(core);
     note(core, core->host_infeed.account, core->cycle, host_infeed, core->host_sent);
-    EACH(k, core->active, tiles + 1) request_stop(core, k);
+    EACH(k, core->active) request_stop(core, k);
     i32 classifier = live_classifier(core), controller = live_controller(core);
     note(core, core->controller.account, core->cycle, controller, core->next_op);
     if (core->cycle >= core->next_wake) wake_tiles(core);
-    EACH(k, core->awake, tiles) ask_tile(core, &core->tiles[k]);
-    EACH(k, core->carrying, stops) if (core->stops[k].wakes_at <= core->cycle)
+    EACH(k, core->awake) ask_tile(core, &core->tiles[k]);
+    EACH(k, core->carrying) if (core->stops[k].wakes_at <= core->cycle)
         arbitrate_stop(core, &core->stops[k], &core->stops[k ? k - 1 : stops - 1]);
-    EACH(k, core->asked, tiles) arbitrate_tile(core, &core->tiles[k]);
+    EACH(k, core->asked) arbitrate_tile(core, &core->tiles[k]);
     note_master(core, &core->infeed, infeed, 0);
     note(core, core->outfeed.account, core->cycle, core->outfeed.acted ? BUSY : outfeed, core->taken + (outfeed == HOLD));
     note_master(core, &core->classifier, classifier, tiles + 1);
     core->passed += core->passing;
     core->passing = core->outfeed.acted = core->classifier.acted = 0;
-    EACH(k, core->asked, tiles) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
+    EACH(k, core->asked) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
         commit_engine(core, &core->tiles[k], &core->tiles[k].engines[__builtin_ctz(left)]);
     for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] |= core->poked[k];
-    EACH(k, core->asked, tiles) commit_late(core, &core->tiles[k], marked(core->poked, k));
+    EACH(k, core->asked) commit_late(core, &core->tiles[k], marked(core->poked, k));
     for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] = core->poked[k] = 0;
     core->stirred |= core->credited_count > 0;
     while (core->credited_count) core->credited[--core->credited_count]->credits++;
@@ -70,14 +70,14 @@ static i64 next_event(const Core *core) {
         if (queues[k]->count) next = sooner(now, next, queues[k]->at[queues[k]->head]);
         next = sooner(now, next, threads[k]->until);
     }
-    EACH(k, core->carrying, core->chip.tiles + 3) {
+    EACH(k, core->carrying) {
         const Stop *stop = &core->stops[k];
         next = sooner(now, next, stop->count ? stop->waiting[stop->head].at : NEVER);
         next = sooner(now, next, stop->wakes_at);
     }
-    EACH(k, core->active, core->chip.tiles + 1)
+    EACH(k, core->active)
         if (core->bus[k].inbox.count) next = sooner(now, next, core->bus[k].inbox.at[core->bus[k].inbox.head]);
-    EACH(k, core->awake, core->chip.tiles) for (int number = 0; number < ENGINES; number++) {
+    EACH(k, core->awake) for (int number = 0; number < ENGINES; number++) {
         const Engine *engine = &core->tiles[k].engines[number];
         const Link *link = engine->link;
         if (link && link->count) next = sooner(now, next, link->arrivals[link->head]);
@@ -90,7 +90,7 @@ static i64 next_event(const Core *core) {
 static int is_over(const Core *core, i64 rows_out) {
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].cause != IDLE) return 0;
-    EACH(k, core->carrying, core->chip.tiles + 3)
+    EACH(k, core->carrying)
         if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
     return core->next_op == core->end_op && core->host_sent == core->host_sendings &&
            core->steps_begun == core->step_count && core->received.count == rows_out;

@@ -28,7 +28,7 @@ typedef struct Engine {
     struct Link *link; /* mesh */
     const Columns *columns; /* of the latest instruction */
     i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
-    i32 reads_now, writes_now, makes_now, register_parts, gate, rise, seen, writes_left;
+    i32 reads_now, writes_now, makes_now, register_parts, noted, gate, rise, seen, writes_left;
     i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */
     i32 reads, queued;                                          /* copies: words of a row, and rows */
     i32 fills, made, fill_step;                                 /* mesh */

