@@ -189,3 +189,8 @@ def test_all_c_is_small() -> None:
     """Less blank lines and comments."""
     code = (re.sub(r"/\*.*?\*/", "", path.read_text(encoding="utf-8"), flags=re.DOTALL) for path in build.sources())
     assert sum(bool(line.strip()) for text in code for line in text.splitlines()) <= 1500
+
+
+def test_no_runtime_of_a_compiler_is_asked_what_the_machine_can_do() -> None:
+    """That of ziglang does not know, and then the library can't be made."""
+    assert not [path for path in build.sources() if re.search(r"__builtin_cpu_\w+\(", path.read_text(encoding="utf-8"))]

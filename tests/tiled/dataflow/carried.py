@@ -7,11 +7,11 @@ from dataclasses import replace
 
 import numpy as np
 from msgspec import structs
+from numpy.typing import NDArray
 
 from tests.tiled.units.bench import Bench, at, chip_of, nest
 from tilesim.tiled.dataflow.products import Products
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Alternate
 from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
 from tilesim.tiled.run.core import library, products
@@ -81,11 +81,12 @@ def decoded_of(bench: Bench, op: TensorOp) -> Decoded:
     return tile.tensor.decoder.tensorop(op, tile.memories)
 
 
-def places(bench: Bench) -> Numbers:
+def places(bench: Bench) -> NDArray[np.uintp]:
     """Where the memories of the bench's tile are, sample by sample."""
     memories = bench.narrow(), bench.wide()
     samples = np.arange(len(memories[0]))
-    return np.stack([memory.ctypes.data + samples * memory.strides[0] for memory in memories], axis=1)
+    begins = [memory.ctypes.data + samples * memory.strides[0] for memory in memories]
+    return np.stack(begins, axis=1).astype(np.uintp)
 
 
 def by_core(bench: Bench, decoded: Decoded, by: Products | None = None) -> Callable[[Box], bool] | None:

@@ -37,6 +37,10 @@ Span: TypeAlias = tuple[int, int, int]
 """An operand, as a number, and between which bytes it touches some. Wide memory comes behind the narrow one."""
 
 
+WRITTEN = ((4, 0), (4, 4), (0, 4), (6, 2), (6, 6), (2, 6))
+"""Places in two instructions' hulls, of one memory, at least one of which is of what is written."""
+
+
 class Form(Struct, frozen=True, dict=True):
     """What instructions have in common that are alike but for where their operands begin; ``op`` is one of them."""
 
@@ -127,8 +131,15 @@ class Traits:
 
     def meets(self, other: Traits) -> bool:
         """Whether both touch some byte that at least one of them writes."""
+        if not self._is_near(other):
+            return False
         (reads, writes), (other_reads, other_writes) = self.touched, other.touched
         return self._share(writes, other, [*other_reads, *other_writes]) or self._share(reads, other, other_writes)
+
+    def _is_near(self, other: Traits) -> bool:
+        """The same, rather too often: as if they touched all bytes between the first and the last. Most do not."""
+        one, two = self.hulls, other.hulls
+        return any(one[k] < two[j + 1] and two[j] < one[k + 1] for k, j in WRITTEN)
 
     def _share(self, spans: Sequence[Span], other: Traits, others: Sequence[Span]) -> bool:
         for k, first, end in spans:

@@ -177,11 +177,12 @@ class _Section:
 
     def _begin_somewhere(self, now: int) -> bool:
         """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
-        first = self._when[self._begun.start : self._begun.stop].min(axis=1)
+        begun = [effect for effect in self._begun if not self._over[effect]]
+        first = self._when[begun].min(axis=1)
         left = np.flatnonzero(first <= now)
         for number in left[np.argsort(first[left])].tolist():
-            effect = self._begun[number]
-            free = (self._when[effect] <= now) & ~self._held_on(effect)
+            effect = begun[number]
+            free = (self._when[effect] <= now) & ~self._held_on(effect, begun)
             if free.any():
                 self._finish(effect, free.nonzero()[0])
                 return True
@@ -196,9 +197,9 @@ class _Section:
             short = sum(self._end[other] < end for other in unsent)
             yield from [*unsent, effect][: short + 1]  # itself, if it is never sent
 
-    def _held_on(self, effect: int) -> Tiles:
-        """The tiles where somebody is in the way."""
-        before = self._before(effect, [other for other in self._begun if not self._over[other]])
+    def _held_on(self, effect: int, begun: Sequence[int]) -> Tiles:
+        """The tiles where somebody who has begun is in the way."""
+        before = self._before(effect, begun)
         held: Tiles = (self._when[before] < self._when[effect]).any(axis=0)
         held[self._lacks(effect)[:, 0]] = True
         return held

@@ -1,18 +1,13 @@
 /* Tensorops of products: what the lanes of tiles make of the bytes in their own memories. Sums have 32 bits and wrap. */
-#include <stdint.h>
-#include <stdlib.h>
-#include <string.h>
+#include "../core/core.h"
 #if defined __x86_64__ && !defined PLAIN
+#include <cpuid.h>
 #include <immintrin.h>
 #endif
 
-typedef int64_t i64;
-typedef int32_t i32;
 typedef int16_t i16;
 typedef uint32_t u32;
 typedef uint8_t u8;
-
-#include "columns.h"
 
 #define AT_ONCE 8 /* lanes */
 #define WORD 4    /* bytes: a copy of so many takes an instruction */
@@ -69,7 +64,15 @@ static void gather(const Work *work, const u8 *from) {
 }
 
 #if defined __x86_64__ && !defined PLAIN
-#define HAS_VECTORS __builtin_cpu_supports("avx2")
+/* Whether machine and system know AVX2. Not every compiler brings what __builtin_cpu_supports asks. */
+static int has_vectors(void) {
+    static int known = -1; /* a virtual machine takes long over cpuid */
+    u32 a, b, c, d, states, none;
+    if (known >= 0) return known;
+    if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return known = 0;
+    __asm__("xgetbv" : "=a"(states), "=d"(none) : "c"(0));
+    return known = (states & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);
+}
 
 /* The same as below. */
 __attribute__((target("avx2"))) static void convolve_vectors(const Work *work) {
@@ -85,8 +88,7 @@ __attribute__((target("avx2"))) static void convolve_vectors(const Work *work) {
     }
 }
 #else
-#define HAS_VECTORS 0
-
+static int has_vectors(void) { return 0; }
 static void convolve_vectors(const Work *work) { (void)work; }
 #endif
 
@@ -165,7 +167,7 @@ static void carry_row(const Work *work, const ProductBlock *block, const Product
         multiply(work, inputs);
     else {
         gather(work, inputs);
-        (HAS_VECTORS ? convolve_vectors : convolve)(work);
+        (has_vectors() ? convolve_vectors : convolve)(work);
     }
     if (bases[SUMS_IN] >= 0) add_sums(work, lanes, wide + bases[SUMS_IN] + block->sums_in + row->sums_in);
     if (bases[SUMS_OUT] < 0)
@@ -213,11 +215,12 @@ i64 core_product(const Product *of, const i64 *bases, u8 *const *memories, i64 s
     size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs > lanes ? 2 * pairs : lanes);
     const i64 *nest = (const i64 *)(of + 1);
     Work work = {.of = of, .bases = bases, .pairs = pairs};
+    work.rows = unrolled(&nest, of->rows, sizeof(ProductRow));
+    work.blocks = unrolled(&nest, of->blocks, sizeof(ProductBlock));
+    work.steps = unrolled(&nest, of->steps, sizeof(ProductStep));
+    work.runs = unrolled(&nest, of->runs, sizeof(i64));
     void *const all[] = {
-        work.rows = unrolled(&nest, of->rows, sizeof(ProductRow)),
-        work.blocks = unrolled(&nest, of->blocks, sizeof(ProductBlock)),
-        work.steps = unrolled(&nest, of->steps, sizeof(ProductStep)),
-        work.runs = unrolled(&nest, of->runs, sizeof(i64)),
+        work.rows, work.blocks, work.steps, work.runs,
         work.inputs = calloc(inputs, sizeof(i16)),
         work.row = calloc(some, (size_t)of->inputs * sizeof(i16)),
         work.weights = calloc((size_t)(lanes * pairs), 2 * sizeof(i16)),

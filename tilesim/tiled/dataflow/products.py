@@ -12,6 +12,7 @@ from math import prod
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import OPERANDS, PRODUCT, PRODUCT_ROW, PRODUCT_STEP
 from tilesim.tiled.flat.tables import Numbers
@@ -57,7 +58,7 @@ class Products:
             self._covered[id(product)] = product, _is_known(product.op) and not _meets_itself(product)
         return self._covered[id(product)][1]
 
-    def move(self, product: StridedProduct, box: Box, memories: Numbers) -> bool:
+    def move(self, product: StridedProduct, box: Box, memories: NDArray[np.uintp]) -> bool:
         """Compute the groups in ``box`` in some samples, whose narrow and wide memories have these places (samples, 2);
         False, and all of it to be computed once more, if some are scaled in a way that C doesn't know.
         """

@@ -25,7 +25,7 @@ class Part(Struct, frozen=True, dict=True):
     narrow: Memory
     wide: Memory
     alike: TileMemories
-    places: NDArray[np.int64]
+    places: NDArray[np.uintp]
 
     @cached_property
     def memories(self) -> TileMemories:
@@ -55,7 +55,7 @@ class Stacks:
         """Those of a tile, as far as all are alike."""
         tiles, sizes = topology.tiles, (topology.narrow_memory.size_bytes, topology.wide_memory.size_bytes)
         self.narrow, self.wide = (zeros(tiles * samples, size).reshape(tiles, samples, size) for size in sizes)
-        self._begins: NDArray[np.int64] = np.array([self.narrow.ctypes.data, self.wide.ctypes.data])
+        self._begins = np.array([self.narrow.ctypes.data, self.wide.ctypes.data], np.uintp)
         self._parts: dict[tuple[int, ...], Part] = {}
 
     def part(self, tiles: Sequence[int]) -> Part:
@@ -67,10 +67,10 @@ class Stacks:
             self._parts[key] = Part(key, narrow, wide, alike, self._places(key))
         return self._parts[key]
 
-    def _places(self, tiles: Sequence[int]) -> NDArray[np.int64]:
+    def _places(self, tiles: Sequence[int]) -> NDArray[np.uintp]:
         samples = (np.array(tiles)[:, None] * self.samples + np.arange(self.samples)).reshape(-1, 1)
         sizes = self.alike.narrow.size_bytes, self.alike.wide.size_bytes
-        return np.asarray(self._begins + samples * sizes, np.int64)
+        return np.asarray(self._begins + (samples * sizes).astype(np.uintp), np.uintp)
 
     def _memory(self, alike: Memory, whole: Bytes, runs: Sequence[slice]) -> Memory:
         blocks = [whole[run, 0] if self.samples == 1 else whole[run].reshape(-1, alike.size_bytes) for run in runs]
