@@ -44,4 +44,20 @@ EQUIVALENT = {
         "the less of two is the same where they are equal",
     "product.c: for (i64 k = 0; k < lanes; k++) { -> for (i64 k = 0; k <= lanes; k++) { (2)":
         "it is added to the sum of a lane that does not run",
+    'product.c: __asm__("xgetbv" : "=a"(states), "=d"(none) : "c"(0)); -> ;':
+        "vectors or not, lanes come to the same sums",
+    "product.c: if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return known = 0; -> ;":
+        "vectors or not, lanes come to the same sums",
+    "product.c: if (!__get_cpuid(1, &a, &b, &c, &d) || !(c & bit_OSXSAVE)) return known = 0; -> if (!__get_cpuid(1, &a, &b, &c, &d) && !(c & bit_OSXSAVE)) return known = 0;":
+        "vectors or not, lanes come to the same sums",
+    "product.c: if (known >= 0) return known; -> ;":
+        "vectors or not, lanes come to the same sums",
+    "product.c: if (known >= 0) return known; -> if (known > 0) return known;":
+        "vectors or not, lanes come to the same sums",
+    "product.c: return known = (states & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2); -> return known = (states & 6) != 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);":
+        "vectors or not, lanes come to the same sums",
+    "product.c: return known = (states & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2); -> return known = (states & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) || (b & bit_AVX2);":
+        "vectors or not, lanes come to the same sums",
+    "product.c: return known = (states & 6) == 6 && __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2); -> return known = (states & 6) == 6 || __get_cpuid_count(7, 0, &a, &b, &c, &d) && (b & bit_AVX2);":
+        "vectors or not, lanes come to the same sums",
 }  # fmt: skip
