@@ -8,8 +8,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
 
-from tests.tiled.dataflow.agreement import COMPILED
+import tilesim
+from tests.tiled.dataflow.agreement import COMPILED, inputs_for
 from tests.tiled.dataflow.carried import (
     CONVOLUTION,
     FINAL,
@@ -24,8 +26,13 @@ from tests.tiled.dataflow.carried import (
     decoded_of,
 )
 from tests.tiled.units.bench import at
+from tilesim.machines.options import RunOptions
 from tilesim.tiled.dataflow.products import Products
-from tilesim.tiled.isa.model.instructions import ElementType, TensorOp
+from tilesim.tiled.isa.model.instructions import ElementType, Operation, TensorOp
+from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run.simulate import simulate
+from tilesim.tiled.units.tensor.strided_product import StridedProduct
+from tilesim.tiled.units.tensor.windows import Box
 
 pytestmark = COMPILED
 EXTREMES = np.array([-(1 << 31), -(1 << 30), -1, 0, 1, (1 << 30) - 1, 1 << 30, (1 << 31) - 1])
@@ -119,3 +126,19 @@ def test_nothing_is_left_behind_from_one_instruction_to_the_next() -> None:
     bench.wide()[0, :ROW] ^= 0x55
     assert carried(box)
     assert np.array_equal(first, bench.narrow())
+
+
+def test_the_compiled_engine_has_the_core_carry_products_out(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("edge-2x2"))
+    assert isinstance(program, Program)
+    carried: list[TensorOp] = []
+    move = Products.move
+
+    def seen(self: Products, product: StridedProduct, box: Box, memories: NDArray[np.uintp]) -> bool:
+        carried.append(product.op)
+        return move(self, product, box, memories)
+
+    monkeypatch.setattr(Products, "move", seen)
+    simulate(program, inputs_for(program), RunOptions(engine="compiled"))
+    wanted = [op for op in program.run if isinstance(op, TensorOp) and op.operation is Operation.CONVOLUTION]
+    assert {op.label for op in carried} == {op.label for op in wanted}
