@@ -2,18 +2,18 @@
 
 import re
 
-import numpy as np
-
 from tilesim.tiled.flat.columns import (
+    CAUSES,
     CHIP,
     COLUMNS,
     KINDS,
+    NOTED_CYCLE,
+    NOTED_WORK,
     OPERANDS,
     PRODUCT,
     PRODUCT_ROW,
     PRODUCT_STEP,
     SENDINGS,
-    STAYS,
     STEPS,
     header_text,
 )
@@ -38,8 +38,6 @@ def test_the_header_numbers_kinds_engines_and_flags() -> None:
     assert constants["FLAGS"] == str(len(Flag))
 
 
-def test_stays_lie_in_memory_as_in_c() -> None:
-    assert "typedef struct { int64_t start; int64_t end; int32_t op; int32_t cause; } Stay;" in header_text()
-    packed, aligned = (np.dtype([*STAYS.items()], align=align) for align in (False, True))
-    assert packed.itemsize == aligned.itemsize == 24
-    assert [packed.fields[name][1] for name in STAYS] == [aligned.fields[name][1] for name in STAYS]
+def test_every_cause_has_room_in_a_note() -> None:
+    assert len(CAUSES) <= 1 << NOTED_WORK
+    assert (defined()["NOTED_WORK"], defined()["NOTED_CYCLE"]) == (str(NOTED_WORK), str(NOTED_CYCLE))

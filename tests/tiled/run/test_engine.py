@@ -72,6 +72,25 @@ def test_all_that_is_not_covered_is_named_at_once(program: Program) -> None:
     assert tilesim.simulate(odd, engine="auto").engine == "simpy"
 
 
+@COMPILED
+def test_a_trace_beyond_what_the_core_can_note_is_simpys(program: Program) -> None:
+    """Cycles from 2^33 on; without a trace it can go on."""
+    given: dict[str, Any] = {"holds": {program.run[-1].label: 1 << 33}, "engine": "compiled"}
+    assert tilesim.simulate(program, **given).engine == "compiled"
+    run = tilesim.simulate(program, trace=True, **given)
+    assert (run.engine, run.note) == ("simpy", "SimPy ran this, for its report: the run is too long for the core")
+    assert run.trace is not None
+    assert run.trace.start_cycle.max() >= 1 << 33
+    given["holds"] = {program.run[-1].label: (1 << 33) - 10_000}
+    held = {name: tilesim.simulate(program, trace=True, **given | {"engine": name}) for name in ("compiled", "simpy")}
+    assert [name for name, run in held.items() if run.engine == name] == [*held]
+    compiled, simpy = (run.trace for run in held.values())
+    assert compiled is not None
+    assert simpy is not None
+    assert compiled.sha256 == simpy.sha256
+    assert (compiled.released_by == simpy.released_by).all()
+
+
 def test_many_inferences_are_refused(program: Program) -> None:
     with pytest.raises(InputError, match="requests must be at most 64 for the compiled engine, not 65"):
         tilesim.simulate_requests([program], order=[0] * 65, engine="compiled")

@@ -6,9 +6,11 @@ import pytest
 import tilesim
 from tests.tiled.dataflow.agreement import COMPILED
 from tilesim.machines.frame import named
-from tilesim.tiled.core.timing import timed
-from tilesim.tiled.flat.columns import CAUSES
+from tilesim.tiled.core import timing
+from tilesim.tiled.core.timing import most_noted, timed
+from tilesim.tiled.flat.columns import CAUSES, NOTED_CYCLE, NOTED_WORK
 from tilesim.tiled.flat.rows import bus_bytes
+from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.instructions import WORD_BYTES, Infeed, Outfeed, ScalarFence
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.run.counted import tracks
@@ -30,7 +32,22 @@ def found(program: Program) -> Noted:
 
 
 def test_without_a_trace_nothing_is_kept(program: Program) -> None:
-    assert timed(program).stays is None
+    assert timed(program).notes is None
+
+
+def test_more_numbers_than_a_note_has_room_for_are_known_before(
+    program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tables, notes = tables_of(program), timed(program, traces=True).notes
+    assert notes is not None
+    numbers = np.concatenate([*notes.of.values()]) >> NOTED_WORK & (1 << NOTED_CYCLE - NOTED_WORK) - 1
+    assert len(tables.ops) <= numbers.max() <= most_noted(tables)
+    bits = most_noted(tables).bit_length()
+    monkeypatch.setattr(timing, "NOTED_WORK", NOTED_CYCLE - bits)
+    assert timed(program, traces=True).outcome == "ended"
+    monkeypatch.setattr(timing, "NOTED_WORK", NOTED_CYCLE - bits + 1)
+    assert timed(program, traces=True).outcome == "endless"
+    assert timed(program).outcome == "ended"
 
 
 def test_what_is_kept_changes_no_cycle(program: Program) -> None:
@@ -52,8 +69,8 @@ def test_spans_of_a_track_follow_one_another(program: Program, found: Noted) -> 
 
 
 def test_a_tensor_control_has_no_more_work_at_last(program: Program, found: Noted) -> None:
-    timing = timed(program)
-    end = timing.start + timing.cycles
+    plain = timed(program)
+    end = plain.start + plain.cycles
     resting = [track for track in found.tracks if (found.of(track).cause == WORK).any()]
     assert {*resting} == {f"chip.tile{tile}.{name}" for tile in range(4) for name in ("tensor", "mac_array")}
     for own in map(found.of, resting):

@@ -7,8 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from tilesim.sim.trace.trace import Numbers, Trace, Words
-from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, released_by
+from tilesim.sim.trace.trace import Numbers, Trace, Words, pieces
+from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, note_wakers
 
 
 class Spans(NamedTuple):
@@ -62,41 +62,47 @@ def cut(spans: Spans, window: range) -> Spans:
 def trace_of(
     track: Words | Numbers, spans: Spans, names: Names, start: int, wakeups: Wakeups, wakeup_sources: WakeupSources
 ) -> Trace:
-    """The trace of spans by track, in the order of their starts; only names that occur are in it. ``wakeup_sources``
-    says who lets a track's stalls of a kind end, where no wakeup does.
+    """The trace of spans by track, in the order of their starts; only names that occur are in it. The columns become
+    its own. ``wakeup_sources`` says who lets a track's stalls of a kind end, where no wakeup does.
     """
-    tracks, track_place = _occurring(names.tracks, _runs(track))
+    tracks, track_place = _occurring(names.tracks, track)
     kinds, kind_place = _occurring(names.kinds, spans.kind)
-    whats, what_place = _occurring(names.whats, _runs(spans.what))
+    whats, what_place = _occurring(names.whats, spans.what)
     trace = Trace(
         tracks,
         kinds,
         whats,
         tuple(names.layers),
-        track_place.take(track, mode="clip"),
+        _renumbered(track, track_place),
         spans.start,
         spans.cycles,
-        kind_place.take(spans.kind, mode="clip"),
-        what_place.take(spans.what, mode="clip"),
+        _renumbered(spans.kind, kind_place),
+        _renumbered(spans.what, what_place),
         spans.bytes,
         np.full(len(track), -1, np.int32),
         np.array([names.layer_of.get(name, -1) for name in whats], np.int32),
         start,
     )
-    trace.released_by[:] = released_by(trace, wakeups, wakeup_sources)
+    note_wakers(trace, wakeups, wakeup_sources)
     return trace
 
 
-def _runs(numbers: Words | Numbers) -> Words | Numbers:
-    """Each number that follows another one, of which there are few among so many that are like the one before."""
-    follows = np.append(True, numbers[1:] != numbers[:-1])[: len(numbers)]
-    return np.asarray(numbers[follows])
+def _renumbered(numbers: Words | Numbers, place: Numbers) -> Numbers:
+    """The place of each number, where that has stood if there is room."""
+    places: Numbers = numbers.astype(np.int32, copy=False)
+    for part in pieces(len(places)):
+        place.take(places[part], out=places[part], mode="clip")
+    return places
 
 
 def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:
     """The names that occur, sorted, and for each number the place of its name among them."""
-    seen = np.flatnonzero(np.bincount(numbers, minlength=len(names))).tolist()
-    occurring = sorted((names[k], k) for k in seen)
+    seen = np.zeros(len(names), np.bool_)
+    for part in pieces(len(numbers)):
+        some = numbers[part]
+        follows = np.append(True, some[1:] != some[:-1])  # of which there are few among so many that are alike
+        seen[some[follows]] = True
+    occurring = sorted((names[k], k) for k in np.flatnonzero(seen).tolist())
     place = np.zeros(max(len(names), 1), np.int32)
     place[[k for _, k in occurring]] = np.arange(len(occurring))
     return tuple(name for name, _ in occurring), place

@@ -36,7 +36,7 @@ class WakeupSource(NamedTuple):
     holding: bool = False
 
 
-NOBODY = (np.full(1, -1),) * 3
+NOBODY = (np.full(1, -1),) * 2
 """The spans of who is never busy, behind one that is none."""
 WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
@@ -50,7 +50,7 @@ class _Index:
         self.places = {name: k for k, name in enumerate(trace.tracks)}
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
         self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32)).tolist()
-        self._busy: dict[int, tuple[Words, Words, Words]] = {}
+        self._busy: dict[int, tuple[Words, Words]] = {}
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
@@ -60,7 +60,7 @@ class _Index:
             track = int(tracks[some[0]])
             first, end = self._bounds[track], self._bounds[track + 1]
             if busy:
-                spans, starts, _ = self.busy(track)
+                spans, starts = self.busy(track)
                 found[some] = spans[starts[1:].searchsorted(cycles[some])]
             else:
                 at = np.searchsorted(self.trace.start_cycle[first:end], cycles[some]) - 1
@@ -69,7 +69,7 @@ class _Index:
 
     def with_what(self, span: int, what: int) -> int:
         """That busy span, or the last one of its track before it with an instruction, or -1."""
-        spans, _, _ = self.busy(int(self.trace.track[span]))
+        spans, _ = self.busy(int(self.trace.track[span]))
         here = spans[1 : np.searchsorted(spans, span, "right")]
         [found] = np.nonzero(self.trace.what[here] == what)
         return int(here[found[-1]]) if len(found) else -1
@@ -78,45 +78,55 @@ class _Index:
         first, end = self._bounds[track], self._bounds[track + 1]
         return np.asarray(np.flatnonzero(self.trace.kind[first:end] == kind) + first, np.int64)
 
-    def busy(self, track: int) -> tuple[Words, Words, Words]:
-        """The busy spans of a track, behind one that is none, their beginnings and their ends."""
+    def busy(self, track: int) -> tuple[Words, Words]:
+        """The busy spans of a track, behind one that is none, and their beginnings."""
         if track not in self._busy:
             first, end = self._bounds[track], self._bounds[track + 1]
             spans = np.concatenate([[-1], np.flatnonzero(self.is_busy[first:end]) + first])
             starts = self.trace.start_cycle[spans]
-            ends = starts + self.trace.cycles[spans]
-            starts[0] = ends[0] = -1
-            self._busy[track] = spans, starts, ends
+            starts[0] = -1
+            self._busy[track] = spans, starts
         return self._busy[track]
 
 
-def released_by(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> Numbers:
-    """For each span of ``trace`` the one that let it end, or -1."""
-    wakers: Numbers = np.full(len(trace.track), -1, np.int32)
-    index = _Index(trace)
+def note_wakers(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> None:
+    """Set for each span of ``trace`` the one that let it end."""
+    wakers, index = trace.released_by, _Index(trace)
     for (track, kind), source in wakeup_sources.items():
         if track in index.places and kind in trace.kinds:
             stalls = index.stalls(index.places[track], trace.kinds.index(kind))
             if len(stalls):
                 wakers[stalls] = _latest(index, stalls, source)
     _hear(index, wakers, wakeups)
-    return wakers
 
 
 def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
-    trace = index.trace
-    until = trace.start_cycle[stalls] + trace.cycles[stalls]
+    until = index.trace.start_cycle[stalls] + index.trace.cycles[stalls]
     best, begins = np.full((2, len(stalls)), -1)
     for track in source.tracks:
-        spans, starts, ends = index.busy(index.places[track]) if track in index.places else NOBODY
-        at = starts[1:].searchsorted(until)
-        some = np.flatnonzero(ends[at] >= until if source.holding else at)
-        at = at[some]
-        later = starts[at] > begins[some]
-        some, at = some[later], at[later]
-        best[some], begins[some] = spans[at], starts[at]
+        spans, starts = index.busy(index.places[track]) if track in index.places else NOBODY
+        some, at = _before(spans, starts, until, index.trace.cycles if source.holding else None)
+        if len(some):
+            later = starts[at] > begins[some]
+            some, at = some[later], at[later]
+            best[some], begins[some] = spans[at], starts[at]
     return best
+
+
+def _before(spans: Words, starts: Words, until: Words, cycles: Words | None) -> tuple[Words, Words]:
+    """Which of the cycles ``until`` have a span that begins before them and lasts until then, if it is known for how
+    many ``cycles`` each lasts; and its place. The first one, which is none, may be among them. The fewer look for the
+    others.
+    """
+    if cycles is None or len(until) < 4 * len(spans):
+        at = starts[1:].searchsorted(until)
+        some = np.flatnonzero(at if cycles is None else starts[at] + cycles[spans[at]] >= until)
+        return some, at[some]
+    first = until.searchsorted(starts, "right")
+    count = until.searchsorted(starts + cycles[spans], "right") - first
+    before = np.cumsum(count) - count
+    return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(np.arange(len(spans)), count)
 
 
 def _hear(index: _Index, wakers: Numbers, wakeups: Wakeups) -> None:

@@ -12,12 +12,11 @@ static void *more(Log *log, i64 count) {
 
 /* Count the cycles of what has gone on until then. */
 static void count(const Core *core, Account *account, i64 cycle) {
-    Stay stay = {account->since, cycle, (i32)account->op, account->cause};
-    if (stay.start >= cycle) return;
-    account->cycles[stay.cause < CAUSE_FLAG ? stay.cause : FLAG] += cycle - stay.start;
-    if (stay.cause == IDLE) return;
-    account->active_until = cycle;
-    if (core->traces) memcpy(more(&account->stays, sizeof stay / sizeof(i64)), &stay, sizeof stay);
+    if (account->since >= cycle) return;
+    account->cycles[account->cause < CAUSE_FLAG ? account->cause : FLAG] += cycle - account->since;
+    if (account->cause != IDLE) account->active_until = cycle;
+    if (core->traces)
+        *(i64 *)more(&account->notes, 1) = account->since << NOTED_CYCLE | (account->op + 1) << NOTED_WORK | account->cause;
 }
 
 static void note(const Core *core, Account *account, i64 cycle, i32 cause, i64 op) {

@@ -98,10 +98,11 @@ static int is_over(const Core *core, i64 rows_out) {
 
 /* Run the instructions from `first` to `end` with what the host sends, its steps, and so many rows back to it; `cycles`
    says how far it is, and then the first cycle, and that after the last. What came of it: one of OUTCOMES. */
-i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count, Step *steps, i64 step_count,
-             i64 rows_out, i64 latest, volatile i64 *cycles) {
+i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 sending_count, Step *steps,
+             i64 step_count, i64 rows_out, i64 latest, volatile i64 *cycles) {
     core->start = core->steps_end = core->cycle;
     for (i64 k = 0; k < core->chip.accounts; k++) {
+        count(core, &core->accounts[k], core->start);
         core->accounts[k].since = core->start;
         memset(core->accounts[k].cycles, 0, sizeof core->accounts[k].cycles);
     }
@@ -110,7 +111,7 @@ i64 core_run(Core *core, i64 first, i64 end, const Sending *sendings, i64 count,
     core->events.count = core->deliveries.count = core->waits.count = core->received.count = 0;
     core->passed = core->host_sent = core->steps_begun = core->taken = core->programs = core->request = 0;
     for (i64 k = 0; k < core->chip.requests; k++) core->program_at[k] = core->chip.announces ? NEVER : 0;
-    core->next_op = first, core->end_op = end, core->sendings = sendings, core->host_sendings = count;
+    core->next_op = first, core->end_op = end, core->sendings = sendings, core->host_sendings = sending_count;
     core->steps = steps, core->step_count = step_count;
     begin_steps(core);
     for (i64 next = 0; next != NEVER; core->cycle = next == NEVER ? core->cycle : next) {
@@ -194,7 +195,7 @@ Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 
 void core_free(Core *core) {
     Log logs[] = {core->events, core->deliveries, core->waits, core->wakes, core->received};
     for (size_t k = 0; k < sizeof logs / sizeof *logs; k++) free(logs[k].data);
-    for (i64 k = 0; k < core->chip.accounts; k++) free(core->accounts[k].stays.data);
+    for (i64 k = 0; k < core->chip.accounts; k++) free(core->accounts[k].notes.data);
     for (void **block = core->blocks, **next; block; block = next) {
         next = block[0];
         free(block);
@@ -208,7 +209,7 @@ i64 core_read(const Core *core, i64 what, const i64 **numbers) {
     const Log read[] = {core->events, core->deliveries, core->waits, {core->spent, spent, 0},
                         core->received, {core->program_at, core->chip.requests, 0},
                         {(i64 *)core->transfers, core->transfer_count * a_transfer, 0}, core->wakes};
-    const Log *log = what < READ_STAYS ? &read[what] : &core->accounts[what - READ_STAYS].stays;
+    const Log *log = what < READ_NOTES ? &read[what] : &core->accounts[what - READ_NOTES].notes;
     *numbers = log->data;
     return log->count;
 }

@@ -17,7 +17,7 @@ typedef uint64_t u64;
 typedef struct { i64 *data, count, capacity; } Log; /* growing numbers that are read out */
 
 /* The cycles of a unit by kind; what was noted last, its cause and whose it is, goes on until something else is. */
-typedef struct { i64 since, op, cause, active_until, cycles[KINDS]; Log stays; } Account;
+typedef struct { i64 since, op, cause, active_until, cycles[KINDS]; Log notes; } Account;
 
 /* At most `depth` items, places kept for items on their way included; one that is freed in t can be used from t + 1. */
 typedef struct { i64 *at, depth, used, freed, freed_in, capacity, head, count; i32 *item; } Fifo;

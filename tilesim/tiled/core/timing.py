@@ -9,28 +9,31 @@ from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
-from numpy.typing import NDArray
 
 from tilesim.tiled.core.build import library
 from tilesim.tiled.flat.accounts import PROCESSOR, account_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     CHIP,
+    COLUMNS,
     KINDS,
     LOG_COLUMNS,
+    MOST,
+    NOTED_CYCLE,
+    NOTED_WORK,
+    OPS,
     OUTCOMES,
     READOUTS,
-    STAYS,
     TRANSFER_COLUMNS,
 )
 from tilesim.tiled.flat.missing import NoCompiler
-from tilesim.tiled.flat.readout import SectionLog, Stays, Timing, Watched
+from tilesim.tiled.flat.readout import Notes, SectionLog, Timing, Watched
 from tilesim.tiled.flat.tables import Numbers, Tables, tables_of
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.topology import Topology
 
-LATEST = 1 << 40
-"""The last cycle to which a run may come."""
+LATEST, LATEST_NOTED = MOST, (1 << 63 - NOTED_CYCLE) - 1
+"""The last cycle to which a run may come, and the last of which there may be a note."""
 
 
 def timed(
@@ -49,11 +52,21 @@ def timed(
     """
     core, tables = loaded(library() if path is None else path), checked(tables or tables_of(program))
     assert len(tables.ops) == len(program.load) + len(program.run)
+    if traces and most_noted(tables) >= 1 << NOTED_CYCLE - NOTED_WORK:
+        return Timing("endless")
     state = _State(core, tables, traces)
     timing = _sections(state, program, tables, watched or Watched())
     if not traces or timing.outcome != "ended":
         return timing
-    return replace(timing, stays=_stays(state, program, timing))
+    return replace(timing, notes=_notes(state, program, timing))
+
+
+def most_noted(tables: Tables) -> int:
+    """Beyond the numbers in notes: of instructions, of what the host sends, of rows and ends at the outfeed."""
+    kind, rows, transfers = (tables.ops[:, COLUMNS.index(name)] for name in ("kind", "rounds", "transfers"))
+    around = np.isin(kind, [OPS.index("infeed"), OPS.index("outfeed")])
+    through = (rows * np.maximum(transfers, 1) + 1)[around]
+    return 1 + max(len(kind), *map(len, tables.sent), int(through.sum()))
 
 
 class _State:
@@ -61,6 +74,7 @@ class _State:
 
     def __init__(self, core: ctypes.CDLL, tables: Tables, traces: bool) -> None:
         self.core, self._tables = core, tables
+        self.latest = min(LATEST, LATEST_NOTED) if traces else LATEST
         arrays = (tables.chip, tables.ops, tables.pool, tables.bitmaps)
         self.place: int = core.core_new(*(array.ctypes.data for array in arrays), traces)
 
@@ -75,7 +89,7 @@ def _sections(state: _State, program: Program, tables: Tables, watched: Watched)
 
     def run(first: int, end: int, sent: Numbers, steps: Numbers, rows: int) -> str:
         lists = sent.ctypes.data, len(sent), steps.ctypes.data, len(steps)
-        return OUTCOMES[state.core.core_run(state.place, first, end, *lists, rows, LATEST, ends.ctypes.data)]
+        return OUTCOMES[state.core.core_run(state.place, first, end, *lists, rows, state.latest, ends.ctypes.data)]
 
     outcome = run(0, loads, in_load, steps[:0], 0)
     load_cycles, load = int(ends[1]), _log(state)
@@ -112,24 +126,23 @@ def _log(state: _State) -> SectionLog:
     return SectionLog(events, deliveries)
 
 
-def _stays(state: _State, program: Program, timing: Timing) -> Stays:
-    first, dtype = READOUTS.index("stays"), [*STAYS.items()]
-    of = {
-        track: _view(state, first + k).view(dtype) for k, track in enumerate(account_tracks(program.topology)) if track
-    }
+def _notes(state: _State, program: Program, timing: Timing) -> Notes:
+    first = READOUTS.index("notes")
+    of = {track: _view(state, first + k) for k, track in enumerate(account_tracks(program.topology)) if track}
     if program.steps:
         of[PROCESSOR] = _of_steps(timing)
-    return Stays(of, _read(state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
+    return Notes(of, _read(state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
 
 
-def _of_steps(timing: Timing) -> NDArray[Any]:
+def _of_steps(timing: Timing) -> Numbers:
     """The host's processor waits for the rows of a step, and then takes its time."""
     assert timing.steps is not None
-    rows, since = [], timing.start
+    notes, since = [], timing.start
     for step, (begins_at, end) in enumerate(timing.steps.tolist()):
-        rows += [(since, begins_at, step, KINDS.index("fifo")), (begins_at, end, step, KINDS.index("busy"))]
+        for first, last, kind in ((since, begins_at, "fifo"), (begins_at, end, "busy")):
+            notes += [first << NOTED_CYCLE | step + 1 << NOTED_WORK | KINDS.index(kind)] * (first < last)
         since = end
-    return np.array([row for row in rows if row[0] < row[1]], [*STAYS.items()])
+    return np.array([*notes, since << NOTED_CYCLE], np.int64)
 
 
 def _read(state: _State, what: str) -> Numbers:

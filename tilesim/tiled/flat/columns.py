@@ -23,7 +23,7 @@ CAUSES = (*KINDS, *Flag)
 OPS = ("work", "fence", "record", "classify", "infeed", "outfeed", "scalar_fence")
 SOURCES = ("host", "data", "ring")
 OUTCOMES = ("ended", "hung", "collided", "endless")
-READOUTS = ("events", "deliveries", "waits", "spent", "received", "programs", "transfers", "wakes", "stays")
+READOUTS = ("events", "deliveries", "waits", "spent", "received", "programs", "transfers", "wakes", "notes")
 EVENTS = ("began", "retired", "rose")
 """What the log of events says of an instruction: a rise of its flag comes with how many iterations are through."""
 UNITS = ("infeed", "outfeed", "classifier", "controller")
@@ -176,10 +176,11 @@ OF_SENDINGS = {"pause_cycles": Number(), "owes": Number(below=NEVER), "is_row": 
 """What it knows of what the host sends; a row may come of one of the host's steps, counted from 1."""
 OF_STEPS = {"rows": Number(), "cycles": Number(), "ends_at": Number(below=1)}
 """What it knows of a step of the host: how many rows of results must have come. It says when the step ends."""
-STAYS = {"start": "i8", "end": "i8", "op": "i4", "cause": "i4"}
-"""What the core keeps for a trace: between these cycles those of a unit were for an instruction, and had a cause. In
-place of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of
-an instruction.
+NOTED_WORK, NOTED_CYCLE = 6, 30
+"""What the core notes of a unit for a trace is a number: from which cycle on, its bits from ``NOTED_CYCLE`` on, those
+were for an instruction, one more than its number from ``NOTED_WORK`` on, and their cause, until the next note. In place
+of instructions the host's links have numbers of what they carry, and the outfeed one for each row and each end of an
+instruction.
 """
 PRODUCT = (
     "depthwise", "rows", "blocks", "steps", "runs", "inputs", "lanes", "last_lanes", "run_bytes", "register_bytes",
@@ -216,6 +217,8 @@ def header_text() -> str:
         f"#define LOG_COLUMNS {LOG_COLUMNS}",
         f"#define ACCOUNTS_A_TILE {ACCOUNTS_A_TILE}",
         f"#define RUN_COLUMNS {len(RUN)}",
+        f"#define NOTED_WORK {NOTED_WORK}",
+        f"#define NOTED_CYCLE {NOTED_CYCLE}",
         f"#define FLAG_ORDINAL {[*Flag].index(Flag.RING_PRODUCER_A)}",
         f"#define CAUSE_FLAG {len(KINDS)}",
         f"#define CAUSES {len(CAUSES)}",
@@ -228,7 +231,6 @@ def header_text() -> str:
         _struct("ProductRow", PRODUCT_ROW),
         _struct("ProductBlock", OPERANDS),
         _struct("ProductStep", PRODUCT_STEP),
-        f"typedef struct {{ {' '.join(f'int{8 * int(size[1])}_t {name};' for name, size in STAYS.items())} }} Stay;",
     ]
     return "\n".join(lines) + "\n"
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 from msgspec import Struct
-from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
@@ -48,13 +46,13 @@ class SectionLog(Struct, frozen=True):
     deliveries: Numbers
 
 
-class Stays(Struct, frozen=True):
-    """What units did in both sections, in their order: by track, rows of :data:`~tilesim.tiled.flat.columns.STAYS`,
-    where the core has them, which they keep. ``wakes`` says who waited for a flag that rose: cycle, account, and the
-    instruction that raised it (-1: none).
+class Notes(Struct, frozen=True):
+    """What units did in both sections, in their order: by track, numbers as
+    :data:`~tilesim.tiled.flat.columns.NOTED_WORK` says, where the core has them, which they keep. ``wakes`` says who
+    waited for a flag that rose: cycle, account, and the instruction that raised it (-1: none).
     """
 
-    of: Mapping[str, NDArray[Any]]
+    of: Mapping[str, Numbers]
     wakes: Numbers
 
 
@@ -66,7 +64,7 @@ class Timing(Struct, frozen=True):
     tile's tensorops for each request and layer (none before the first) by cause, and ``waits`` those between them:
     tile, instruction, cause, from when to when. ``programs``: when each request, if the host announces it, was
     there; ``received``: when each row of results was at the host; ``steps``: when each step of
-    the host began, and ended; ``stays``: what a trace is made of.
+    the host began, and ended; ``notes``: what a trace is made of.
     """
 
     outcome: str
@@ -82,7 +80,7 @@ class Timing(Struct, frozen=True):
     programs: Numbers | None = None
     received: Numbers | None = None
     steps: Numbers | None = None
-    stays: Stays | None = None
+    notes: Notes | None = None
 
     @property
     def events(self) -> Numbers | None:

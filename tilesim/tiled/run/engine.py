@@ -78,7 +78,8 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     tables = tables_of(program, decoder, holds_of(program, options.holds))
     timing = timed(program, tables, options.recording is not None, watched)
     if timing.outcome != "ended":
-        return f"SimPy ran this, for its report: the run {timing.outcome}" if options.engine == "compiled" else ""
+        how = "is too long for the core" if timing.outcome == "endless" else timing.outcome
+        return f"SimPy ran this, for its report: the run {how}" if options.engine == "compiled" else ""
     try:
         probe, probing = _probing(program, host) if options.keep_tensors else (None, None)
         received = carried_out(program, timing, host, decoder, products(), watched, probing)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from tilesim.tiled.flat.accounts import PROCESSOR
-from tilesim.tiled.flat.columns import CAUSES, KINDS, STAYS
+from tilesim.tiled.flat.columns import CAUSES, KINDS, NOTED_CYCLE, NOTED_WORK
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import bus_bytes
@@ -23,6 +23,8 @@ from tilesim.tiled.isa.model.instructions import Infeed, Instruction, Outfeed
 from tilesim.tiled.isa.model.program import Program
 
 IDLE, BUSY, CREDIT, WORK = (KINDS.index(kind) for kind in ("idle", "busy", "credit", "work"))
+assert IDLE == 0
+_OF_CAUSE, _OF_WORK = (1 << NOTED_WORK) - 1, (1 << NOTED_CYCLE - NOTED_WORK) - 1
 FLAGS = len(KINDS)
 """From this cause on they are flags."""
 Column: TypeAlias = NDArray[Any]
@@ -51,24 +53,29 @@ class OfTrack(NamedTuple):
 
 class Noted:
     """Who did what when. ``tracks`` are sorted, ``works`` what they work on; ``wakes`` as in
-    :class:`~tilesim.tiled.flat.readout.Stays`.
+    :class:`~tilesim.tiled.flat.readout.Notes`.
     """
 
     def __init__(self, program: Program, timing: Timing) -> None:
-        assert timing.stays is not None
-        self.tracks = sorted(timing.stays.of)
-        self.wakes = timing.stays.wakes
+        assert timing.notes is not None
+        self.tracks = sorted(timing.notes.of)
+        self.wakes = timing.notes.wakes
         self.works, self._first = _works(program)
-        self._start, self._of = timing.start, timing.stays.of
+        self._start, self._end, self._of = timing.start, timing.start + timing.cycles, timing.notes.of
 
-    def most(self, track: str) -> int:
-        """How many spans a track has at most."""
-        return len(self._of[track])
+    def count(self, track: str) -> int:
+        """How many spans a track has."""
+        return int(np.count_nonzero(self._of[track] & _OF_CAUSE))
 
     def of(self, track: str) -> OfTrack:
         """Of one of the tracks."""
-        stays = self._of[track]
-        start, end, work, cause = (stays[name] for name in STAYS)
+        notes = self._of[track]
+        until = np.empty_like(notes)
+        until[:-1], until[-1:] = notes[1:], self._end << NOTED_CYCLE
+        [some] = (notes & _OF_CAUSE).nonzero()
+        notes = notes[some]
+        start, end = notes >> NOTED_CYCLE, until[some] >> NOTED_CYCLE
+        work, cause = (notes >> NOTED_WORK & _OF_WORK) - 1, notes & _OF_CAUSE
         if track in _NUMBERED:
             of_load, of_run = (first[_NUMBERED.index(track)] for first in self._first)
             work = work + np.where(start < self._start, of_load, of_run)

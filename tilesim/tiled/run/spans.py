@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from itertools import compress
 from math import ceil
 
 import numpy as np
@@ -49,12 +48,11 @@ def _recorded(program: Program, noted: Noted, recording: Recording, since: int) 
     window, mover, count = None, _Mover(program, noted), 0
     if recording.window is not None:
         window = range(max(recording.window.start, 0) + since, recording.window.stop + since)
-    wanted = [recording.wants(track) for track in noted.tracks]
-    most = sum(map(noted.most, compress(noted.tracks, wanted)))
-    track, kind, what = np.empty((3, most), np.int32)
-    start, cycles, moved = np.empty((3, most), np.int64)
+    counts = [noted.count(track) if recording.wants(track) else 0 for track in noted.tracks]
+    track, kind, what = np.empty((3, sum(counts)), np.int32)
+    start, cycles, moved = np.empty((3, sum(counts)), np.int64)
     columns: Sequence[Column] = (start, cycles, kind, what, moved)
-    for place in np.flatnonzero(wanted).tolist():
+    for place in np.flatnonzero(counts).tolist():
         room = Spans(*(column[count:] for column in columns))
         spans = mover.spans(noted.tracks[place], window, room)
         part = slice(count, count + len(spans.start))
