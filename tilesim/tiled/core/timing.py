@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -92,7 +93,7 @@ def _sections(state: _State, program: Program, tables: Tables, watched: Watched)
         return OUTCOMES[state.core.core_run(state.place, first, end, *lists, rows, state.latest, ends.ctypes.data)]
 
     outcome = run(0, loads, in_load, steps[:0], 0)
-    load_cycles, load = int(ends[1]), _log(state)
+    load_cycles, load = int(ends[1]), _log(state, _read)
     if outcome == "ended":
         watched.section = "run"
         outcome = run(loads, all_ops, in_run, steps, rows_out)
@@ -109,21 +110,22 @@ def _sections(state: _State, program: Program, tables: Tables, watched: Watched)
         start,
         _units(program.topology, cycles),
         load,
-        _log(state),
-        transfers=_read(state, "transfers").reshape(-1, TRANSFER_COLUMNS),
-        spent=_read(state, "spent").reshape(
+        _log(state, _view),
+        transfers=_read(state, READOUTS.index("transfers")).reshape(-1, TRANSFER_COLUMNS),
+        spent=_read(state, READOUTS.index("spent")).reshape(
             program.topology.tiles, max(1, len(program.requests)), len(program.layers) + 1, -1
         ),
-        received=_read(state, "received"),
-        waits=_read(state, "waits").reshape(-1, LOG_COLUMNS)[:, :5],
-        programs=_read(state, "programs"),
+        received=_read(state, READOUTS.index("received")),
+        waits=_read(state, READOUTS.index("waits")).reshape(-1, LOG_COLUMNS)[:, :5],
+        programs=_read(state, READOUTS.index("programs")),
         steps=steps[:, [2]] - [1, 0] * steps[:, [1]],
     )
 
 
-def _log(state: _State) -> SectionLog:
-    events, deliveries = (_read(state, what).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries"))
-    return SectionLog(events, deliveries)
+def _log(state: _State, read: Callable[[_State, int], Numbers]) -> SectionLog:
+    """What the core has of a section, of which nothing is left when it runs the next one."""
+    of = [read(state, READOUTS.index(what)).reshape(-1, LOG_COLUMNS) for what in ("events", "deliveries")]
+    return SectionLog(*of)
 
 
 def _notes(state: _State, program: Program, timing: Timing) -> Notes:
@@ -131,7 +133,7 @@ def _notes(state: _State, program: Program, timing: Timing) -> Notes:
     of = {track: _view(state, first + k) for k, track in enumerate(account_tracks(program.topology)) if track}
     if program.steps:
         of[PROCESSOR] = _of_steps(timing)
-    return Notes(of, _read(state, "wakes").reshape(-1, LOG_COLUMNS)[:, :3])
+    return Notes(of, _read(state, READOUTS.index("wakes")).reshape(-1, LOG_COLUMNS)[:, :3])
 
 
 def _of_steps(timing: Timing) -> Numbers:
@@ -145,8 +147,8 @@ def _of_steps(timing: Timing) -> Numbers:
     return np.array([*notes, since << NOTED_CYCLE], np.int64)
 
 
-def _read(state: _State, what: str) -> Numbers:
-    place, count = _found(state, READOUTS.index(what))
+def _read(state: _State, what: int) -> Numbers:
+    place, count = _found(state, what)
     numbers = np.empty(count, np.int64)
     ctypes.memmove(numbers.ctypes.data, place, numbers.nbytes)
     return numbers

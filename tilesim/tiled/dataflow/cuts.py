@@ -27,7 +27,7 @@ from tilesim.tiled.isa.model.fields import Engine
 
 BEGAN, RETIRED, ROSE = range(len(EVENTS))
 OUT = [k for k, engine in enumerate(Engine) if engine.startswith("mesh_out")]
-NOT_YET = 1 << 62
+NOT_YET = np.iinfo(np.int32).max
 HALF = 0.5
 """Just before."""
 
@@ -54,7 +54,7 @@ class Stays:
     def __init__(self, events: Numbers, tiles: int) -> None:
         self.events = events
         shape = (events[:, 2].max(initial=-1) + 1, tiles)
-        self.began, self.retired = np.full(shape, -1), np.full(shape, NOT_YET)
+        self.began, self.retired = np.full(shape, -1, np.int32), np.full(shape, NOT_YET, np.int32)
         for what, where in ((BEGAN, self.began), (RETIRED, self.retired)):
             [numbers] = np.nonzero(events[:, 4] == what)
             where[events[numbers, 2], events[numbers, 1]] = numbers
@@ -104,8 +104,9 @@ class Stays:
 
 def in_order(events: Numbers) -> Numbers:
     """A section's log of what tiles do. Of one cycle, whatever leaves over the mesh has left before it arrives."""
-    of_tiles = events[(events[:, 1] >= 0) & (events[:, 3] < len(Engine))]
-    return of_tiles[np.lexsort((~np.isin(of_tiles[:, 3], OUT), of_tiles[:, 0]))]
+    [of_tiles] = ((events[:, 1] >= 0) & (events[:, 3] < len(Engine))).nonzero()
+    leaves = np.isin(np.arange(len(Engine)), OUT)[events[of_tiles, 3]]
+    return events[of_tiles[np.argsort(2 * events[of_tiles, 0] + ~leaves, kind="stable")]]
 
 
 def pieces(events: Numbers, meetings: Meetings, senders: Senders) -> Numbers:

@@ -118,7 +118,7 @@ class Effects:
 
     def _words(self, place: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
         """What neighbours have sent, [tiles, samples, bytes]."""
-        outs, senders = self._mesh.sender[place, tiles].T.tolist()
+        outs, senders = self._mesh.senders(place, tiles)
         several = {*outs}
         if len(several) == 1:
             return self._left(outs[0], senders, first, end)

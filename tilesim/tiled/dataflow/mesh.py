@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 
 from tilesim.tiled.dataflow.cuts import BEGAN
@@ -30,13 +32,19 @@ class Meshes:
         there = [[neighbour(topology.grid, tile, side) for side in SIDES] for tile in tiles]
         self._beside = np.array([[-1 if tile is None else tile for tile in beside] for beside in there])
         self._begun: Numbers = np.empty((0, 2), np.int64)
-        self.sender = np.full((count, topology.tiles, 2), -1)
-        """By instruction and tile that take: the instruction and the tile that send."""
+        [self._takers] = (self._in >= 0).nonzero()
+        self._senders = np.full((len(self._takers), topology.tiles, 2), -1, np.int32)
+        """By instruction that takes, and tile: the instruction and the tile that send."""
 
     def all_senders(self) -> Numbers:
         """The same as rows: an instruction, its tile, the one that sends, and the tile that does."""
-        place, tile = np.nonzero(self.sender[:, :, 0] >= 0)
-        return np.column_stack([place, tile, self.sender[place, tile]])
+        row, tile = (self._senders[:, :, 0] >= 0).nonzero()
+        return np.column_stack([self._takers[row], tile, self._senders[row, tile]])
+
+    def senders(self, place: int, tiles: Sequence[int]) -> tuple[list[int], list[int]]:
+        """Of an instruction on some tiles: the instructions, and the tiles, that send."""
+        outs, their_tiles = self._senders[self._takers.searchsorted(place), tiles].T.tolist()
+        return outs, their_tiles
 
     def hear(self, events: Numbers) -> None:
         """What has begun in a section."""
@@ -51,7 +59,7 @@ class Meshes:
         found = at < len(order)
         found[found] = sent[order[at[found]]] == met[found]
         senders = self._begun[out[order[at[found]]]]
-        self.sender[place[taken[found]], tile[taken[found]]] = senders[:, ::-1]
+        self._senders[self._takers.searchsorted(place[taken[found]]), tile[taken[found]]] = senders[:, ::-1]
 
     def _ranked(self, links: Numbers) -> Numbers:
         """A number for each transfer over a link, of which it is the k-th."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Iterator, Sequence
 from math import prod
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
+from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.tiled.flat.columns import OPERANDS, PRODUCT, PRODUCT_ROW, PRODUCT_STEP
@@ -31,7 +32,7 @@ NOWHERE = -1
 Bases = ctypes.c_int64 * len(OPERANDS)
 
 
-class _Plan(NamedTuple):
+class _Plan(Struct, frozen=True):
     """What C knows of a box of a product, and where its operands begin; the product is kept, so that no other one has
     its id.
     """

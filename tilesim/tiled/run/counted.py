@@ -101,8 +101,8 @@ def tracks(program: Program) -> Iterator[str]:
     sides = [
         [side for side in Side if neighbour(topology.grid, tile, side) is not None] for tile in range(topology.tiles)
     ]
+    engines = [engine for engine in Engine if not (engine.startswith("mesh_out") or engine is NOT_THERE)]
     for tile, there in enumerate(sides):
-        engines = [engine for engine in Engine if not (engine.startswith("mesh_out") or engine is NOT_THERE)]
         yield from (f"chip.tile{tile}.{name}" for name in (engines[0], "mac_array", *engines[1:]))
         yield from (f"chip.tile{tile}.mesh_out_{side}" for side in there)
     yield from (f"chip.mesh.tile{tile}.{side}" for tile, there in enumerate(sides) for side in there)
@@ -182,7 +182,7 @@ class _Counter:
         """
         found, order = np.zeros((len(counts), rows.shape[1], self._layers), np.int64), np.argsort(layers, kind="stable")
         there, starts = np.unique(np.array(layers)[order], return_index=True)
-        numbers = (rows * np.array(counts, np.int64).reshape(-1, len(rows), 1))[:, order]
+        numbers = rows[order] * np.array(counts, np.int64).reshape(-1, len(rows), 1)[:, order]
         found[:, :, there] = np.add.reduceat(numbers, starts, axis=1).swapaxes(1, 2)
         return found
 
