@@ -13,11 +13,17 @@ from tilesim.tiled.core.build import sources
 
 pytestmark = COMPILED
 COUNT = 40
+NOTE = (
+    "common.c: *(i64 *)more(&account->notes, 1) = "
+    "account->since << NOTED_CYCLE | (account->op + 1) << NOTED_WORK | account->cause;"
+)
 OF_TRACES = (
     "common.c: account->op = op; -> ;",
     "common.c: tile->raised_by[flag] = op; -> ;",
-    "common.c: if (core->traces) memcpy(more(&account->stays, sizeof stay / sizeof(i64)), &stay, sizeof stay); -> ;",
-    "common.c: if (stay.start >= cycle) return; -> if (stay.start > cycle) return;",
+    f"{NOTE} -> ;",
+    f"{NOTE} -> {NOTE.removeprefix('common.c: ').replace('op + 1', 'op + 2')}",
+    "common.c: if (account->since >= cycle) return; -> if (account->since > cycle) return;",
+    "core.c: count(core, &core->accounts[k], core->start); -> ;",
     "core.c: note(core, core->host_infeed.account, core->cycle, host_infeed, core->host_sent); -> ;",
     "engine.c: note(core, tile->mac, core->cycle + 1, IDLE, -1); -> note(core, tile->mac, core->cycle + 2, IDLE, -1);",
     "host.c: core->taken++; -> ;",
