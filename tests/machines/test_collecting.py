@@ -37,13 +37,14 @@ def test_many_runs_leave_no_more_behind_than_few() -> None:
     assert left[2] < left[0] * 1.1
 
 
-def test_a_run_of_the_compiled_engine_leaves_nothing_to_the_collector() -> None:
+@pytest.mark.parametrize("trace", [False, True])
+def test_a_run_of_the_compiled_engine_leaves_nothing_to_the_collector(trace: bool) -> None:
     """Memories of tiles are large: they go with the run that they were of, for nothing in it refers to itself."""
     program = tilesim.compile(tilesim.load_network("digits"), tilesim.load_topology("edge-2x2"))
     inputs = [np.zeros(tensor.shape, tensor.dtype) for tensor in program.inputs]
-    if tilesim.simulate(program, inputs).engine != "compiled":
+    if tilesim.simulate(program, inputs, trace=trace).engine != "compiled":
         pytest.skip("there is no compiled engine here")
     gc.collect()
     with without_collector():
-        tilesim.simulate(program, inputs)
+        tilesim.simulate(program, inputs, trace=trace)
         assert gc.collect() == 0

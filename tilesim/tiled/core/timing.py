@@ -6,7 +6,6 @@ import ctypes
 from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 from msgspec.structs import replace
@@ -83,6 +82,19 @@ class _State:
         self.core.core_free(self.place)
 
 
+class _Placed:
+    """Numbers that a core has, as NumPy asks for them: nobody may write them, and they keep all that it has."""
+
+    def __init__(self, state: _State, place: int, count: int) -> None:
+        self._state = state
+        self.__array_interface__ = {
+            "version": 3,
+            "typestr": np.dtype(np.int64).str,
+            "shape": (count,),
+            "data": (place, True),
+        }
+
+
 def _sections(state: _State, program: Program, tables: Tables, watched: Watched) -> Timing:
     loads, all_ops = len(program.load), len(program.load) + len(program.run)
     rows_out = sum(tensor.rows for tensor in program.leaving)
@@ -157,11 +169,7 @@ def _read(state: _State, what: int) -> Numbers:
 def _view(state: _State, what: int) -> Numbers:
     """Numbers where the core has them, which live as long as they are looked at."""
     place, count = _found(state, what)
-    if not count:
-        return np.empty(0, np.int64)
-    numbers: Any = (ctypes.c_int64 * count).from_address(place)
-    numbers.state = state
-    return np.frombuffer(numbers, np.int64)
+    return np.asarray(_Placed(state, place, count)) if count else np.empty(0, np.int64)
 
 
 def _found(state: _State, what: int) -> tuple[int, int]:
