@@ -36,8 +36,6 @@ class WakeupSource(NamedTuple):
     holding: bool = False
 
 
-NOBODY = (np.full(1, -1),) * 2
-"""The spans of who is never busy, behind one that is none."""
 WakeupSources = Mapping[tuple[str, str], WakeupSource]
 """By track and kind of stall."""
 
@@ -104,8 +102,10 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     """The sources' last busy spans before the ends of ``stalls``."""
     until = index.trace.start_cycle[stalls] + index.trace.cycles[stalls]
     best, begins = np.full((2, len(stalls)), -1)
-    for track in source.tracks:
-        spans, starts = index.busy(index.places[track]) if track in index.places else NOBODY
+    sources = [index.busy(index.places[track]) for track in source.tracks if track in index.places]
+    for spans, starts in sources:
+        if len(spans) == 1:  # that which is none
+            continue
         some, at = _before(spans, starts, until, index.trace.cycles if source.holding else None)
         if len(some):
             later = starts[at] > begins[some]

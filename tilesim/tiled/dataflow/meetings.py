@@ -9,7 +9,6 @@ from math import prod
 from typing import TYPE_CHECKING, TypeAlias
 
 import numpy as np
-from msgspec import Struct
 from numpy.typing import NDArray
 
 from tilesim.errors import AccessError
@@ -40,21 +39,16 @@ Hulls: TypeAlias = tuple[int, ...]
 WRITES = 4
 
 
-class Form(Struct, frozen=True, dict=True):
+class Form:
     """What instructions have in common that are alike but for where their operands begin; ``op`` is one of them."""
 
-    op: Work
-    topology: Topology
-
-    @cached_property
-    def rounds(self) -> int:
+    def __init__(self, op: Work, topology: Topology) -> None:
+        self.op, self.topology = op, topology
+        self.rounds = _rounds(op)
         """How many iterations their flag may count."""
-        return _rounds(self.op)
-
-    @cached_property
-    def rises_early(self) -> bool:
+        self.rises_early = increments(op) > 1
         """Whether their flag rises before they retire."""
-        return increments(self.op) > 1
+        self.raises: Flag = raised_flag(op)
 
     @cached_property
     def footprints(self) -> Sequence[Footprint]:
@@ -71,13 +65,9 @@ class Form(Struct, frozen=True, dict=True):
         for each in self.footprints:
             memory = memories[each.memory]
             begin = memory.start - base_of(self.op, each.operand)
-            place = 4 * each.writes + 2 * (each.memory == MemoryName.WIDE)
+            place = WRITES * each.writes + 2 * (each.memory == MemoryName.WIDE)
             found.append((each.operand, begin + each.first, begin + each.end, memory, place))
         return found
-
-    @cached_property
-    def raises(self) -> Flag:
-        return raised_flag(self.op)
 
 
 class Traits:
