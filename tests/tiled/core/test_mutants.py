@@ -14,8 +14,8 @@ from tilesim.tiled.core.build import sources
 pytestmark = COMPILED
 COUNT = 40
 NOTE = (
-    "common.c: *(i64 *)more(&account->notes, 1) = "
-    "account->since << NOTED_CYCLE | (account->op + 1) << NOTED_WORK | account->cause;"
+    "common.c: *(u64 *)more(&account->notes, 1) = "
+    "since << NOTED_CYCLE | (u64)(account->op + 1) << NOTED_WORK | account->cause;"
 )
 OF_TRACES = (
     "common.c: account->op = op; -> ;",

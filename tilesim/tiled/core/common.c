@@ -12,11 +12,12 @@ static void *more(Log *log, i64 count) {
 
 /* Count the cycles of what has gone on until then. */
 static void count(const Core *core, Account *account, i64 cycle) {
+    u64 since = (u64)account->since; /* of a run that is given up it may be too late for a note */
     if (account->since >= cycle) return;
     account->cycles[account->cause < CAUSE_FLAG ? account->cause : FLAG] += cycle - account->since;
     if (account->cause != IDLE) account->active_until = cycle;
     if (core->traces)
-        *(i64 *)more(&account->notes, 1) = account->since << NOTED_CYCLE | (account->op + 1) << NOTED_WORK | account->cause;
+        *(u64 *)more(&account->notes, 1) = since << NOTED_CYCLE | (u64)(account->op + 1) << NOTED_WORK | account->cause;
 }
 
 static void note(const Core *core, Account *account, i64 cycle, i32 cause, i64 op) {
