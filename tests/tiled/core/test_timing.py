@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import tilesim
+from tests.tiled.core.sanitized import with_steps
 from tests.tiled.corpus.gates import with_gates
 from tests.tiled.corpus.links import with_narrow_links
 from tests.tiled.corpus.programs import inputs_of, random_program
@@ -20,9 +21,10 @@ from tilesim.machines.holds import NO_HOLDS
 from tilesim.machines.verify import COLLIDED, ENDED, event_result
 from tilesim.tiled.core import timing
 from tilesim.tiled.core.timing import timed
-from tilesim.tiled.flat.columns import EVENTS
+from tilesim.tiled.flat.columns import EVENTS, OF_STEPS
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.flat.readout import Watched
+from tilesim.tiled.flat.tables import tables_of
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.instructions import Work
 from tilesim.tiled.isa.model.program import Program
@@ -65,6 +67,15 @@ def test_whoever_looks_sees_the_cycle_that_it_is(monkeypatch: pytest.MonkeyPatch
     monkeypatch.setattr(timing, "LATEST", whole.start + 100)
     assert timed(program, watched=watched).outcome == "endless"
     assert 100 < watched.cycle < whole.cycles
+
+
+def test_a_step_that_ends_when_nothing_can_be_noted_is_not() -> None:
+    """The core itself is over by then."""
+    program = next(with_steps())
+    tables = tables_of(program)
+    tables.steps[-1, [*OF_STEPS].index("cycles")] = 1 << 34
+    assert timed(program, tables=tables).cycles > 1 << 34
+    assert timed(program, tables=tables, traces=True).outcome == "endless"
 
 
 CHIPS = [
