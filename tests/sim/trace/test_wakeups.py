@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tilesim.sim.trace.recorder import Recorder, Waker
 from tilesim.sim.trace.trace import Trace
@@ -86,6 +88,38 @@ def test_who_holds_a_port_does_so_in_the_last_cycle() -> None:
     trace = recorder.trace(wakeup_sources=wakeup_sources)
     assert woken_by(trace, "second", 0) == ("first", 0, "op")
     assert woken_by(trace, "third", 0) is None
+
+
+TIMES = st.lists(st.tuples(st.integers(0, 4), st.integers(1, 9)), max_size=8)
+"""Pauses, and how long something lasts then."""
+
+
+def spans(times: list[tuple[int, int]]) -> list[tuple[int, int]]:
+    """When each begins, and ends."""
+    found, now = [], 0
+    for pause, cycles in times:
+        found.append((now + pause, now + pause + cycles))
+        now += pause + cycles
+    return found
+
+
+@given(st.lists(TIMES, min_size=1, max_size=3), st.integers(1, 60), st.booleans())
+def test_of_those_who_may_have_held_a_port_it_is_the_last_to_begin(
+    holders: list[list[tuple[int, int]]], stalls: int, holding: bool
+) -> None:
+    """However many stalls there are for each of their spans: either is looked for from the side of the fewer."""
+    recorder, busy = Recorder(), [(f"h{k}", start, end) for k, each in enumerate(holders) for start, end in spans(each)]
+    for track, start, end in busy:
+        recorder.record(track, start, end - start, "busy", f"at{start}", 0)
+    for cycle in range(stalls):
+        recorder.record("w", cycle, 1, PORT, f"wait{cycle}", 0)
+    tracks = [f"h{k}" for k in range(len(holders))]
+    trace = recorder.trace(wakeup_sources={("w", PORT): WakeupSource(tracks, holding)})
+    for cycle in range(stalls):
+        until = cycle + 1
+        could = [(track, start) for track, start, end in busy if start < until and (end >= until or not holding)]
+        last = max(could, key=lambda each: each[1], default=None)
+        assert woken_by(trace, "w", cycle) == (last and (*last, f"at{last[1]}"))
 
 
 def test_a_wakeup_from_one_kind_of_stall_ends_no_other(recorder: Recorder) -> None:
