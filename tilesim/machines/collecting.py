@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 
 
 @contextmanager
@@ -16,4 +17,15 @@ def without_collector() -> Iterator[None]:
         yield
     finally:
         if was_on:
+            _let_age()
             gc.enable()
+
+
+@cache
+def _let_age() -> None:
+    """What there is after the first such work, modules above all, is old: to look for garbage in it, as in what is
+    young, takes a fortieth of a small run. Once in a process: garbage of later work must be found.
+    """
+    if not gc.get_freeze_count():  # nobody has frozen anything, which would be thawed
+        gc.freeze()
+        gc.unfreeze()

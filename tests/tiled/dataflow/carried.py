@@ -99,10 +99,9 @@ def by_core(bench: Bench, decoded: Decoded, by: Products | None = None) -> Calla
 
 def _usual() -> Products | None:
     try:
-        library()
+        return products(library())
     except NoCompiler:
         return None
-    return products()
 
 
 def carries(bench: Bench, op: TensorOp, by: Products | None = None) -> bool:

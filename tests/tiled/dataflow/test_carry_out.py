@@ -41,7 +41,7 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
 )
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.core import products
+from tilesim.tiled.run.core import library, products
 from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.topology import Topology
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -180,7 +180,8 @@ def test_weights_are_those_of_the_run_also_where_a_decoder_has_served_before() -
 
     def outputs(program: Program, decoder: Decoder) -> bytes:
         host = HostSide(program, inputs_for(program))
-        return b"".join(map(bytes, host.outputs(carried_out(program, timed(program), host, decoder, products()))))
+        received = carried_out(program, timed(program), host, decoder, products(library()))
+        return b"".join(map(bytes, host.outputs(received)))
 
     used = Decoder(TraversalForm(program.topology.tile))
     first = outputs(program, used)
@@ -272,7 +273,7 @@ class Tampered:
         return any((one != other).any() for one, other in zip(outputs, self.right, strict=True))
 
     def _outputs(self, timing: Timing) -> list[NDArray[Any]]:
-        return self._host.outputs(carried_out(self.program, timing, self._host, self._decoder, products()))
+        return self._host.outputs(carried_out(self.program, timing, self._host, self._decoder, products(library())))
 
 
 @pytest.fixture(scope="module")

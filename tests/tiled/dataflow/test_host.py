@@ -16,7 +16,7 @@ from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.senders import Senders
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.core import products
+from tilesim.tiled.run.core import library, products
 from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.units.host.sendings import MadeRow
 from tilesim.tiled.units.tensor.decoder import Decoder
@@ -61,7 +61,7 @@ def sent_to_sink(program: Program, timing: Timing) -> dict[int, set[tuple[int, i
 @COMPILED
 def test_who_takes_what_the_host_makes_needs_all_of_what_that_is_made_of(program: Program) -> None:
     host, timing = HostSide(program, inputs_for(program)), timed(program)
-    ring = carried_out(program, timing, host, Decoder(TraversalForm(program.topology.tile)), products())
+    ring = carried_out(program, timing, host, Decoder(TraversalForm(program.topology.tile)), products(library()))
     assert isinstance(ring, RingRows)
     rows = np.pad(ring.senders(), ((0, 0), (0, 2)), constant_values=1)
     takers, senders = made_by_host(program, timing, host), Senders(rows, program.topology.tiles)

@@ -27,7 +27,7 @@ from tilesim.tiled.flat.columns import EVENTS
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.fields import Engine
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.core import products
+from tilesim.tiled.run.core import library, products
 from tilesim.tiled.run.host_driver import HostSide
 from tilesim.tiled.units.tensor.decoder import Decoder
 from tilesim.tiled.units.ttu import TraversalForm
@@ -113,7 +113,7 @@ class Log:
     def _outputs(self, events: Numbers) -> list[NDArray[Any]]:
         assert self._timing.run is not None
         timing = replace(self._timing, run=replace(self._timing.run, events=events))
-        return self._host.outputs(carried_out(self._program, timing, self._host, self._decoder, products()))
+        return self._host.outputs(carried_out(self._program, timing, self._host, self._decoder, products(library())))
 
 
 def tally(log: Log, count: int) -> Counter[str]:

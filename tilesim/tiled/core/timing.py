@@ -34,6 +34,8 @@ from tilesim.tiled.topology import Topology
 
 LATEST, LATEST_NOTED = MOST, (1 << 63 - NOTED_CYCLE) - 1
 """The last cycle to which a run may come, and the last of which there may be a note."""
+SPENT = tuple(kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS)
+"""What accounts call the kinds of cycles."""
 
 
 def timed(
@@ -185,9 +187,8 @@ def _units(topology: Topology, cycles: Numbers) -> dict[str, dict[str, int]]:
     """By track, as far as they are not 0."""
     found = {}
     for track, row in zip(account_tracks(topology), cycles.tolist(), strict=True):
-        named = {k if k in ("idle", "busy") else f"stall:{k}": n for k, n in zip(KINDS, row, strict=True) if n}
         if track:
-            found[track] = named
+            found[track] = {kind: n for kind, n in zip(SPENT, row, strict=True) if n}
     return found
 
 

@@ -28,6 +28,7 @@ from tilesim.tiled.isa.model.fields import Engine
 BEGAN, RETIRED, ROSE = range(len(EVENTS))
 OUT = [k for k, engine in enumerate(Engine) if engine.startswith("mesh_out")]
 NOT_YET = np.iinfo(np.int32).max
+NOWHERE = slice(0)
 HALF = 0.5
 """Just before."""
 
@@ -65,7 +66,7 @@ class Stays:
         if tile not in self._on_tile:
             [places] = np.nonzero(self.began[:, tile] >= 0)
             columns = np.stack([places, self.began[places, tile], self.retired[places, tile]])
-            self._on_tile[tile] = columns[:, np.argsort(columns[2], kind="stable")]
+            self._on_tile[tile] = columns.take(np.argsort(columns[2], kind="stable"), axis=1)  # rows in one piece
         _, began, retired = stays = self._on_tile[tile]
         first = int(retired.searchsorted(ceil(number)))
         found = stays[:, first:][:, began[first:] <= now].T
@@ -74,14 +75,22 @@ class Stays:
     def stay(self, tile: int, place: int) -> Stay:
         return Stay(place, int(self.began[place, tile]), int(self.retired[place, tile]))
 
-    @cached_property
-    def rises(self) -> dict[tuple[int, int], list[tuple[int, int]]]:
+    def rises(self, tile: int, place: int) -> Sequence[tuple[int, int]]:
         """When the flag of an instruction rose on a tile, and how many iterations were through."""
-        found: dict[tuple[int, int], list[tuple[int, int]]] = defaultdict(list)
+        rises, where = self._rises
+        return rises[where.get(place * self.began.shape[1] + tile, NOWHERE)]
+
+    @cached_property
+    def _rises(self) -> tuple[list[tuple[int, int]], dict[int, slice]]:
+        """All of them, and where those of an instruction and a tile are."""
         [numbers] = np.nonzero(self.events[:, 4] == ROSE)
-        for number, (_, tile, place, _, _, done) in zip(numbers.tolist(), self.events[numbers].tolist(), strict=True):
-            found[tile, place].append((number, done))
-        return found
+        codes = self.events[numbers, 2] * self.began.shape[1] + self.events[numbers, 1]
+        order = np.argsort(codes, kind="stable")
+        there, first = np.unique(codes[order], return_index=True)
+        ends = [*first[1:].tolist(), len(order)]
+        numbers = numbers[order]
+        rises = [*zip(numbers.tolist(), self.events[numbers, 5].tolist(), strict=True)]
+        return rises, dict(zip(there.tolist(), map(slice, first.tolist(), ends), strict=True))
 
     def meanwhile(self, kinds: Numbers) -> Numbers:
         """Retirements during which somebody else is at work on the tile, of those instructions that ``kinds`` tells: a
@@ -98,7 +107,7 @@ class Stays:
             there, number = np.divmod(codes[at], len(self.events))
             other = self.events[number, 2]
             busy = (at >= 0) & (there == tile) & (self.retired[other, tile] > retirements) & (other != place)
-            found.append(np.stack([retirements, tile, place, other], axis=1)[busy])
+            found.append(np.stack([retirements[busy], tile[busy], place[busy], other[busy]], axis=1))
         return np.concatenate(found)
 
 
@@ -199,11 +208,10 @@ class _Cutter:
 
     def _cuts(self, tile: int, mine: Stay, other: Stay) -> Iterator[tuple[int, int, int, int]]:
         """Places in the log, instructions, how far they are, and when they began."""
-        rises = self._stays.rises
-        theirs = [rise for rise in rises.get((tile, other.place), ()) if rise[0] < mine.retired]
+        theirs = [rise for rise in self._stays.rises(tile, other.place) if rise[0] < mine.retired]
         if not theirs or not self._may_wait(tile, mine, other, theirs[0][0]):
             return
-        own = [rise for rise in rises.get((tile, mine.place), ()) if rise[0] < theirs[-1][0]]
+        own = [rise for rise in self._stays.rises(tile, mine.place) if rise[0] < theirs[-1][0]]
         if not own or not self._may_wait(tile, other, mine, own[0][0]):
             yield theirs[-1][0], other.place, theirs[-1][1], other.began
             return

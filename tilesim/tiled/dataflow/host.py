@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import cached_property
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import numpy as np
 
 from tilesim.machines.host_steps import HostStep
 from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.units.host.sendings import Content, MadeRow
-from tilesim.tiled.units.host.task import HostTask
+
+if TYPE_CHECKING:
+    from tilesim.tiled.units.host.task import HostTask
 
 
 class Received(Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from functools import cached_property
 from math import prod
 from typing import TYPE_CHECKING, TypeAlias
@@ -49,41 +49,36 @@ class Form:
         self.rises_early = increments(op) > 1
         """Whether their flag rises before they retire."""
         self.raises: Flag = raised_flag(op)
-
-    @cached_property
-    def footprints(self) -> Sequence[Footprint]:
-        return [*footprints(self.op, self.topology)]
-
-    @cached_property
-    def spans(self) -> Sequence[tuple[str, int, int, range, int]]:
+        self.footprints: Sequence[Footprint] = [*footprints(op, topology)]
+        self.spans: Sequence[tuple[str, int, int, range, int]] = [*self._spans()]
         """The operands, between which bytes each touches some from where it begins, those of its memory, and the place
         of the first one in :data:`Hulls`.
         """
+
+    def _spans(self) -> Iterator[tuple[str, int, int, range, int]]:
         narrow, wide = self.topology.narrow_memory.size_bytes, self.topology.wide_memory.size_bytes
         memories: dict[str, range] = {MemoryName.NARROW: range(narrow), MemoryName.WIDE: range(narrow, narrow + wide)}
-        found = []
         for each in self.footprints:
-            memory = memories[each.memory]
+            memory, (first, end) = memories[each.memory], each.extent
             begin = memory.start - base_of(self.op, each.operand)
             place = WRITES * each.writes + 2 * (each.memory == MemoryName.WIDE)
-            found.append((each.operand, begin + each.first, begin + each.end, memory, place))
-        return found
+            yield each.operand, begin + first, begin + end, memory, place
 
 
 class Traits:
-    """What is asked of an instruction for an engine of a tile again and again."""
+    """What is asked of an instruction for an engine of a tile again and again.
+
+    Raises:
+        AccessError: it addresses bytes outside its memory.
+    """
 
     def __init__(self, op: Work, form: Form) -> None:
         self.op, self.form = op, form
         self.rounds, self.rises_early, self.raises = form.rounds, form.rises_early, form.raises
+        self.touched = self._touched()
+        """What it reads, what it writes, and between which bytes that is."""
 
-    @cached_property
-    def touched(self) -> tuple[Sequence[Span], Sequence[Span], Hulls]:
-        """What it reads, what it writes, and between which bytes that is.
-
-        Raises:
-            AccessError: an address outside its memory.
-        """
+    def _touched(self) -> tuple[Sequence[Span], Sequence[Span], Hulls]:
         found: tuple[list[Span], list[Span]] = ([], [])
         hulls = [FAR, -1] * 4
         for k, (operand, low, high, memory, place) in enumerate(self.form.spans):

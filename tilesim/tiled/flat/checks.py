@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from math import ceil
 
 import numpy as np
@@ -30,17 +31,27 @@ from tilesim.tiled.flat.tables import Numbers, Tables
 from tilesim.tiled.isa.model.fields import Engine
 
 COLUMN = {name: k for k, name in enumerate(COLUMNS)}
+NO_ROWS = np.empty(0, np.int64)
 WHO = (*KNOWN, *OPS[1:])
 """Whose a row is: an engine's, or of another kind."""
 
 
-def _those(names: Collection[str]) -> NDArray[np.bool_]:
+@cache
+def _those(names: Sequence[str]) -> NDArray[np.bool_]:
     """For each of :data:`WHO`, whether it is one of these."""
     return np.array([who in names for who in WHO])
 
 
-HAVE = {name: _those(column.of) for name, column in OF_OPS.items()}
-"""Who has a column."""
+FIXED: Mapping[str, Number] = {
+    name: column.holds
+    for name, column in OF_OPS.items()
+    if isinstance(column.holds, Number) and isinstance(column.holds.below, int)
+}
+"""Columns whose bounds are the same in all rows that have them."""
+FIXED_COLUMNS = [COLUMN[name] for name in FIXED]
+HAVE_FIXED = np.stack([_those(OF_OPS[name].of) for name in FIXED], axis=1)
+"""Who, a row each, has which of them."""
+OTHERS = {name: column for name, column in OF_OPS.items() if name not in FIXED}
 
 
 class TableFault(Exception):
@@ -72,9 +83,9 @@ class _Check:
         self._shapes()
         self._chip()
         self._kinds()
-        for name, column in OF_OPS.items():
-            holds = column.holds
-            rows = np.flatnonzero(HAVE[name][self.who])
+        self._all("ops", self.ops[:, FIXED_COLUMNS], FIXED, HAVE_FIXED[self.who])
+        for name, column in OTHERS.items():
+            holds, rows = column.holds, self._of(*column.of)
             if isinstance(holds, Number):
                 self._number("ops", rows, name, self._column(name)[rows], holds, rows)
             elif isinstance(holds, Bitmap):
@@ -108,9 +119,7 @@ class _Check:
                 raise TableFault(f"{name}, all rows and columns: must be {said}")
 
     def _chip(self) -> None:
-        row = np.zeros(1, np.int64)
-        for k, (name, holds) in enumerate(OF_CHIP.items()):
-            self._number("chip", row, name, self.tables.chip[k : k + 1], holds, row)
+        self._all("chip", self.tables.chip[None], OF_CHIP)
         self.chip = dict(zip(CHIP, self.tables.chip.tolist(), strict=True))
         tiles, columns = self.chip["tiles"], self.chip["columns"]
         stops = tiles + 3 + tiles + 1
@@ -144,9 +153,15 @@ class _Check:
         if (count := int(fences.sum()) + 1) > self.chip["requests"]:
             raise _fault("chip", 0, "requests", f"at least {count}", self.chip["requests"])
 
-    def _all(self, name: str, table: Numbers, columns: Mapping[str, Number]) -> None:
-        for k, (column, holds) in enumerate(columns.items()):
-            self._number(name, np.arange(len(table)), column, table[:, k], holds)
+    def _all(
+        self, name: str, table: Numbers, columns: Mapping[str, Number], there: NDArray[np.bool_] | bool = True
+    ) -> None:
+        """The ``columns`` of a table, whose bounds are the same in all rows, where they are ``there``."""
+        least, below = np.array([(holds.least, self._below(holds, NO_ROWS)) for holds in columns.values()]).T
+        bad = ((table < least) | (table >= below)) & there
+        if bad.any():
+            k, row = np.argwhere(bad.T)[0].tolist()
+            raise _fault(name, row, [*columns][k], f"from {least[k]} to {below[k] - 1}", int(table[row, k]))
 
     def _kinds(self) -> None:
         """Whose each row is; nothing else can be looked at without that."""

@@ -31,21 +31,21 @@ def library() -> Path:
     return made
 
 
-def timed(program: Program, tables: Tables, traces: bool, watched: Watched) -> Timing:
-    """What the core makes of a program, of a core that there is; ``traces``: with what a trace is made of; ``watched``
-    is told how far it is.
+def timed(program: Program, path: Path, tables: Tables, traces: bool, watched: Watched) -> Timing:
+    """What the core of the library at ``path`` makes of a program; ``traces``: with what a trace is made of;
+    ``watched`` is told how far it is.
     """
     from tilesim.tiled.core.timing import timed as of_core
 
-    return of_core(program, tables=tables, traces=traces, watched=watched)
+    return of_core(program, path, tables, traces, watched)
 
 
-def products() -> Products:
-    """What carries products out, of a core that there is."""
-    from tilesim.tiled.core import build, timing
+def products(path: Path) -> Products:
+    """What carries products out, of the core of the library at ``path``."""
+    from tilesim.tiled.core import timing
     from tilesim.tiled.dataflow.products import Products
 
-    return Products(timing.loaded(build.library()))
+    return Products(timing.loaded(path))
 
 
 def standing() -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from numpy.typing import NDArray
@@ -48,10 +49,10 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
     if gaps:
         return ""
     try:
-        library()
+        core = library()
     except NoCompiler as error:
         return _without_core(error, options.engine == "compiled", program)
-    return _run(frame.named(program), inputs, options)
+    return _run(frame.named(program), inputs, options, core)
 
 
 def _without_core(error: NoCompiler, asked: bool, program: Program) -> str:
@@ -68,7 +69,7 @@ def _instructions(program: Program) -> int:
     return sum(getattr(op, "tiles", 1).bit_count() for op in (*program.load, *program.run))
 
 
-def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) -> Run | str:
+def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, core: Path) -> Run | str:
     frame.must_match_tracks(options, program, tracks(program))
     host = host_driver.HostSide(program, inputs)
     layers = tuple(layer.name for layer in program.layers)
@@ -76,13 +77,13 @@ def _run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions) 
     options.on_start(lambda: RunProgress(watched.section, watched.cycle, watched.foremost, layers))
     decoder = Decoder(TraversalForm(program.topology.tile))
     tables = tables_of(program, decoder, holds_of(program, options.holds))
-    timing = timed(program, tables, options.recording is not None, watched)
+    timing = timed(program, core, tables, options.recording is not None, watched)
     if timing.outcome != "ended":
         how = "is too long for the core" if timing.outcome == "endless" else timing.outcome
         return f"SimPy ran this, for its report: the run {how}" if options.engine == "compiled" else ""
     try:
         probe, probing = _probing(program, host) if options.keep_tensors else (None, None)
-        received = carried_out(program, timing, host, decoder, products(), watched, probing)
+        received = carried_out(program, timing, host, decoder, products(core), watched, probing)
     except AccessError:
         return ""
     except Refused as error:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,7 +16,9 @@ from tilesim.sim.core.memory import Bytes
 from tilesim.tiled.dataflow.host import Received
 from tilesim.tiled.isa.model.program import Block, GivenTensor, HostTensor, Program, awaited_by_step
 from tilesim.tiled.units.host.sendings import Content, MadeRow, MadeRows
-from tilesim.tiled.units.host.task import HostTask
+
+if TYPE_CHECKING:
+    from tilesim.tiled.units.host.task import HostTask
 
 Array = NDArray[Any]
 CUTTING = ("slice", "concatenation")
@@ -56,6 +58,8 @@ class HostSide:
         return [self._task(step, awaited, come) for step, awaited in awaited_by_step(self._program)]
 
     def _task(self, step: HostStep, awaited: Sequence[int], come: Come) -> HostTask:
+        from tilesim.tiled.units.host.task import HostTask  # which most programs don't need
+
         program = self._program
         given = [tensor for tensor in program.given if tensor.index == step.makes]
         return HostTask(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 import numpy as np
 from msgspec import Struct
 
 from tilesim.sim.core.port import NEVER
 from tilesim.tiled.flat.tables import Numbers
-from tilesim.tiled.units.shares import RunPart
+
+if TYPE_CHECKING:
+    from tilesim.tiled.units.shares import RunPart
 
 
 class Shares(Struct, frozen=True, dict=True):

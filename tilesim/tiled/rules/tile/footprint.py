@@ -23,12 +23,12 @@ class Footprint(Struct, frozen=True, eq=False, dict=True):
     def operand(self) -> str:
         return self.access.field
 
-    @cached_property
+    @property
     def memory(self) -> str:
         """``narrow`` or ``wide``."""
         return self.access.memory
 
-    @cached_property
+    @property
     def writes(self) -> bool:
         return self.access.operand.writes
 
