@@ -11,7 +11,7 @@ word.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Annotated, Any, TypeAlias
@@ -168,7 +168,7 @@ def _document(units: Iterable[tuple[str, Sums]], layers: Iterable[Sums], total: 
     actions = _priced(total, table)
     return {
         "table": {str(action): _row(table[action]) for action in Action if action in table},
-        "units": [_of_unit(track, sums, table) for track, sums in units],
+        "units": [*_of_units(units, table)],
         "layers": of_layers,
         "outside_layers": outside,
         "actions": actions,
@@ -180,9 +180,16 @@ def _row(entry: ActionCost) -> EnergyTableRow:
     return {"pj": entry.pj, "per": entry.per, "technology": entry.technology, "source": entry.source}
 
 
-def _of_unit(track: str, sums: Sums, table: Table) -> UnitEnergy:
-    actions = _priced(sums, table)
-    return {"track": track, "actions": actions, "pj": _sum(actions)}
+def _of_units(units: Iterable[tuple[str, Sums]], table: Table) -> Iterator[UnitEnergy]:
+    """Those that did the same, as most of a kind do, are worked out once."""
+    known: dict[tuple[object, ...], tuple[EnergyByAction, float]] = {}
+    for track, sums in units:
+        did = tuple(sums.items())
+        if did not in known:
+            actions = _priced(sums, table)
+            known[did] = actions, _sum(actions)
+        actions, pj = known[did]
+        yield {"track": track, "actions": {name: cost.copy() for name, cost in actions.items()}, "pj": pj}
 
 
 def _of_layer(sums: Sums, table: Table) -> LayerEnergy:

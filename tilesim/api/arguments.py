@@ -47,18 +47,21 @@ def checked(call: Callable[P, R]) -> Callable[P, R]:
 
     @wraps(call)
     def checking(*args: P.args, **kwargs: P.kwargs) -> R:
-        expected = _signature(call)
-        given = expected.bind(*args, **kwargs).arguments
-        kinds = {name: expected.parameters[name].annotation for name in given if name not in ELSEWHERE}
+        given = _signature(call).bind(*args, **kwargs).arguments
+        kinds = {name: _kind(call, name) for name in given if name not in ELSEWHERE}
         refuse(fault for name in kinds for fault in _faults(name, given[name], kinds[name]))
         return call(*args, **kwargs)
 
     return checking
 
 
+_signature: Callable[[Callable[..., object]], Signature] = cache(signature)
+
+
 @cache
-def _signature(call: Callable[..., object]) -> Signature:
-    return signature(call, eval_str=True)
+def _kind(call: Callable[..., object], name: str) -> Any:
+    """What an argument is annotated with; those that are not given need not be looked up."""
+    return eval(call.__annotations__[name], call.__globals__)  # noqa: S307 -- our own
 
 
 def _faults(name: str, value: object, kind: Any) -> Iterator[str]:

@@ -34,12 +34,15 @@ COLUMN = {name: k for k, name in enumerate(COLUMNS)}
 NO_ROWS = np.empty(0, np.int64)
 WHO = (*KNOWN, *OPS[1:])
 """Whose a row is: an engine's, or of another kind."""
+PLACES = {who: k for k, who in enumerate(WHO)}
 
 
 @cache
 def _those(names: Sequence[str]) -> NDArray[np.bool_]:
     """For each of :data:`WHO`, whether it is one of these."""
-    return np.array([who in names for who in WHO])
+    those = np.zeros(len(WHO), bool)
+    those[[PLACES[name] for name in names]] = True
+    return those
 
 
 FIXED: Mapping[str, Number] = {
