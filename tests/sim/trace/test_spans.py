@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from tilesim.sim.trace.spans import Names, Spans, cut, joined, trace_of
+from tilesim.sim.trace.spans import Names, Spans, adjoining, cut, joined, trace_of
 from tilesim.sim.trace.wakeups import Wakeups
 
 NOBODY = Wakeups([], [], *np.zeros((5, 0), np.int64))
@@ -19,7 +19,7 @@ def rows(columns: Spans) -> list[tuple[int, ...]]:
 
 def test_adjoining_spans_of_one_kind_and_instruction_become_one() -> None:
     given = spans((0, 2, 2, 1, 8), (2, 3, 2, 1, 4), (5, 1, 1, 1, 0), (6, 1, 1, 0, 0), (8, 1, 1, 0, 0))
-    found = joined(given)
+    found = joined(given, adjoining(given))
     assert rows(found) == [(0, 5, 2, 1, 12), *rows(given)[2:]]
 
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from tilesim.sim.trace import wakeups
 from tilesim.sim.trace.recorder import Recorder, Waker
-from tilesim.sim.trace.trace import Trace
-from tilesim.sim.trace.wakeups import WakeupSource
+from tilesim.sim.trace.trace import PIECE, Trace
+from tilesim.sim.trace.wakeups import FEW, WakeupSource
 
 FIFO, PORT, FLAG = "stall:fifo", "stall:port", "stall:flag"
 
@@ -103,23 +106,36 @@ def spans(times: list[tuple[int, int]]) -> list[tuple[int, int]]:
     return found
 
 
-@given(st.lists(TIMES, min_size=1, max_size=3), st.integers(1, 60), st.booleans())
+WAITS = st.tuples(st.integers(1, 60), st.lists(st.integers(0, 3), max_size=3, unique=True), st.booleans())
+"""How many stalls somebody has, who may end them, and whether only by holding."""
+
+
+@pytest.mark.parametrize(("few", "piece"), [(0, 1), (FEW, PIECE), (30, 40)])
+@given(st.lists(TIMES, min_size=1, max_size=3), st.lists(WAITS, min_size=1, max_size=3))
 def test_of_those_who_may_have_held_a_port_it_is_the_last_to_begin(
-    holders: list[list[tuple[int, int]]], stalls: int, holding: bool
+    few: int, piece: int, holders: list[list[tuple[int, int]]], waits: list[tuple[int, list[int], bool]]
 ) -> None:
-    """However many stalls there are for each of their spans: either is looked for from the side of the fewer."""
-    recorder, busy = Recorder(), [(f"h{k}", start, end) for k, each in enumerate(holders) for start, end in spans(each)]
-    for track, start, end in busy:
-        recorder.record(track, start, end - start, "busy", f"at{start}", 0)
-    for cycle in range(stalls):
-        recorder.record("w", cycle, 1, PORT, f"wait{cycle}", 0)
-    tracks = [f"h{k}" for k in range(len(holders))]
-    trace = recorder.trace(wakeup_sources={("w", PORT): WakeupSource(tracks, holding)})
-    for cycle in range(stalls):
-        until = cycle + 1
-        could = [(track, start) for track, start, end in busy if start < until and (end >= until or not holding)]
-        last = max(could, key=lambda each: each[1], default=None)
-        assert woken_by(trace, "w", cycle) == (last and (*last, f"at{last[1]}"))
+    """However many stalls there are for each of their spans, and whoever is looked at together."""
+    recorder, busy = Recorder(), [(k, start, end) for k, each in enumerate(holders) for start, end in spans(each)]
+    for holder, start, end in busy:
+        recorder.record(f"h{holder}", start, end - start, "busy", f"at{start}", 0)
+    for waiter, (stalls, _, _) in enumerate(waits):
+        for cycle in range(stalls):
+            recorder.record(f"w{waiter}", cycle, 1, PORT, f"wait{cycle}", 0)
+    sources = {
+        (f"w{waiter}", PORT): WakeupSource([f"h{k}" for k in of], holding)
+        for waiter, (_, of, holding) in enumerate(waits)
+    }
+    with patch.multiple(wakeups, FEW=few, PIECE=piece):
+        trace = recorder.trace(wakeup_sources=sources)
+    for waiter, (stalls, of, holding) in enumerate(waits):
+        for until in range(1, stalls + 1):
+            could = [
+                (k, start) for k, start, end in busy if k in of and start < until and (end >= until or not holding)
+            ]
+            last = max(sorted(could, key=lambda each: of.index(each[0])), key=lambda each: each[1], default=None)
+            expected = last and (f"h{last[0]}", last[1], f"at{last[1]}")
+            assert woken_by(trace, f"w{waiter}", until - 1) == expected
 
 
 def test_a_wakeup_from_one_kind_of_stall_ends_no_other(recorder: Recorder) -> None:

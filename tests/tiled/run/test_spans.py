@@ -19,6 +19,7 @@ from tilesim.machines.options import RunOptions
 from tilesim.sim.trace.recorder import Recording
 from tilesim.tiled.flat.coverage import uncovered
 from tilesim.tiled.isa.model.program import Program
+from tilesim.tiled.run import spans
 from tilesim.tiled.run.simulate import simulate
 
 pytestmark = COMPILED
@@ -48,6 +49,24 @@ def program() -> Program:
 @pytest.mark.parametrize("window", [None, range(1), range(137, 1001), range(999_999, 1_000_000), range(-5, 400)])
 def test_a_window_and_patterns_cut_the_same(program: Program, window: range | None, tracks: tuple[str, ...]) -> None:
     must_trace_alike(program, Recording(window, tracks))
+
+
+def test_nobody_need_be_in_a_trace(program: Program) -> None:
+    must_trace_alike(program, Recording(tracks=()))
+
+
+def test_a_master_begins_anew_with_each_piece_of_work_and_so_does_each_of_several() -> None:
+    work, whose, cycles = np.array([[4, 4, 7, 7, 7, 7], [0, 0, 0, 0, 1, 1], [3, 2, 5, 1, 2, 8]])
+    assert spans._before(work, whose, cycles).tolist() == [0, 3, 0, 5, 0, 2]
+
+
+@pytest.mark.parametrize("piece", [1, 50, 3000])
+@pytest.mark.parametrize("window", [None, range(137, 1001)])
+def test_tracks_are_the_same_however_many_are_looked_at_together(
+    program: Program, window: range | None, piece: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(spans, "PIECE", piece)
+    must_trace_alike(program, Recording(window))
 
 
 @pytest.mark.parametrize("window", [range(1, 2), range(213_000, 214_100), range(106_000, 108_500)])

@@ -12,7 +12,7 @@ from typing import NamedTuple, Protocol
 import numpy as np
 
 from tilesim.errors import refuse
-from tilesim.sim.trace.spans import Names, Spans, cut, joined, trace_of
+from tilesim.sim.trace.spans import Names, Spans, adjoining, cut, joined, trace_of
 from tilesim.sim.trace.trace import Trace, Words
 from tilesim.sim.trace.wakeups import Wakeups, WakeupSources
 
@@ -188,7 +188,8 @@ class Recorder:
         if (starts[1:] < starts[:-1]).any():
             order = np.argsort(starts, kind="stable")
             columns = [column[order] for column in columns]
-        return joined(Spans(*columns))
+        spans = Spans(*columns)
+        return joined(spans, adjoining(spans))
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.trace.trace import Numbers, Trace, Words, pieces
 from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, note_wakers
@@ -32,17 +33,23 @@ class Names(NamedTuple):
     """Which of the layers an instruction is of."""
 
 
-def joined(spans: Spans) -> Spans:
-    """Spans of a track, in the order of their starts; adjoining ones of one kind and instruction become one."""
-    ends = spans.start + spans.cycles
-    same = spans.start[1:] == ends[:-1]
+def adjoining(spans: Spans) -> NDArray[np.bool_]:
+    """Whether each of the spans of a track, in the order of their starts, goes on in the next one: with the same kind
+    and instruction.
+    """
+    same: NDArray[np.bool_] = spans.start[1:] == (spans.start + spans.cycles)[:-1]
     for column in (spans.kind, spans.what):
         same &= column[1:] == column[:-1]
+    return same
+
+
+def joined(spans: Spans, same: NDArray[np.bool_]) -> Spans:
+    """Those that are the ``same`` as the next one become one with it."""
     if not same.any():
         return spans
     first, last = np.append(True, ~same), np.append(~same, True)
-    start, cycles, moved = spans.start[first], ends[last], spans.bytes[first]
-    cycles -= start
+    start, moved = spans.start[first], spans.bytes[first]
+    cycles = spans.start[last] + spans.cycles[last] - start
     later = np.flatnonzero(same) + 1
     later = later[spans.bytes[later] > 0]
     if len(later):

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 import numpy as np
 
-from tilesim.sim.trace.trace import Numbers, Trace, Words
+from tilesim.sim.trace.trace import PIECE, Numbers, Trace, Words
 
 BUSY = "busy"
+FEW = PIECE // 8
+"""Stalls of a unit, and busy spans of who may end them: so few are looked at with those of other units."""
 
 
 class Wakeups(NamedTuple):
@@ -47,8 +49,11 @@ class _Index:
         self.trace = trace
         self.places = {name: k for k, name in enumerate(trace.tracks)}
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
-        self._bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32)).tolist()
-        self._busy: dict[int, tuple[Words, Words]] = {}
+        bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32))
+        self._bounds = bounds.tolist()
+        self._busy: Words = self.is_busy.nonzero()[0]
+        self._starts = trace.start_cycle[self._busy]
+        self._busy_bounds: list[int] = self._busy.searchsorted(bounds).tolist()
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
@@ -59,54 +64,79 @@ class _Index:
             first, end = self._bounds[track], self._bounds[track + 1]
             if busy:
                 spans, starts = self.busy(track)
-                found[some] = spans[starts[1:].searchsorted(cycles[some])]
+                at = starts.searchsorted(cycles[some]) - 1
+                found[some] = np.where(at >= 0, spans[at], -1) if len(spans) else -1
             else:
-                at = np.searchsorted(self.trace.start_cycle[first:end], cycles[some]) - 1
+                at = self.trace.start_cycle[first:end].searchsorted(cycles[some]) - 1
                 found[some] = np.where(at >= 0, first + at, -1)
         return found
 
     def with_what(self, span: int, what: int) -> int:
         """That busy span, or the last one of its track before it with an instruction, or -1."""
         spans, _ = self.busy(int(self.trace.track[span]))
-        here = spans[1 : np.searchsorted(spans, span, "right")]
+        here = spans[: spans.searchsorted(span, "right")]
         [found] = np.nonzero(self.trace.what[here] == what)
         return int(here[found[-1]]) if len(found) else -1
 
+    def ends(self, spans: Words) -> Words:
+        return self.trace.start_cycle[spans] + self.trace.cycles[spans]
+
     def stalls(self, track: int, kind: int) -> Words:
         first, end = self._bounds[track], self._bounds[track + 1]
-        return np.asarray(np.flatnonzero(self.trace.kind[first:end] == kind) + first, np.int64)
+        [found] = (self.trace.kind[first:end] == kind).nonzero()
+        return np.asarray(found + first, np.int64)
+
+    def times_busy(self, track: int) -> int:
+        return self._busy_bounds[track + 1] - self._busy_bounds[track]
 
     def busy(self, track: int) -> tuple[Words, Words]:
-        """The busy spans of a track, behind one that is none, and their beginnings."""
-        if track not in self._busy:
-            first, end = self._bounds[track], self._bounds[track + 1]
-            spans = np.concatenate([[-1], np.flatnonzero(self.is_busy[first:end]) + first])
-            starts = self.trace.start_cycle[spans]
-            starts[0] = -1
-            self._busy[track] = spans, starts
-        return self._busy[track]
+        """The busy spans of a track, and their beginnings."""
+        own = slice(*self._busy_bounds[track : track + 2])
+        return self._busy[own], self._starts[own]
+
+
+class _Wait(NamedTuple):
+    """Stalls of a track, and those that may end them, as places among the tracks; all of these have been busy."""
+
+    stalls: Words
+    sources: Sequence[int]
+    holding: bool
 
 
 def note_wakers(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> None:
     """Set for each span of ``trace`` the one that let it end."""
     wakers, index = trace.released_by, _Index(trace)
-    for (track, kind), source in wakeup_sources.items():
-        if track in index.places and kind in trace.kinds:
-            stalls = index.stalls(index.places[track], trace.kinds.index(kind))
-            if len(stalls):
-                wakers[stalls] = _latest(index, stalls, source)
+    few, size = list[_Wait](), 0
+    for wait in _waits(index, wakeup_sources):
+        own = len(wait.stalls) + sum(map(index.times_busy, wait.sources))
+        if own > FEW:
+            wakers[wait.stalls] = _latest(index, wait)
+            continue
+        few.append(wait)
+        size += own
+        if size > PIECE:
+            _note_latest(index, few)
+            few, size = [], 0
+    _note_latest(index, few)
     _hear(index, wakers, wakeups)
 
 
-def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
-    """The sources' last busy spans before the ends of ``stalls``."""
-    until = index.trace.start_cycle[stalls] + index.trace.cycles[stalls]
-    best, begins = np.full((2, len(stalls)), -1)
-    sources = [index.busy(index.places[track]) for track in source.tracks if track in index.places]
-    for spans, starts in sources:
-        if len(spans) == 1:  # that which is none
-            continue
-        some, at = _before(spans, starts, until, index.trace.cycles if source.holding else None)
+def _waits(index: _Index, wakeup_sources: WakeupSources) -> Iterator[_Wait]:
+    kinds = {kind: k for k, kind in enumerate(index.trace.kinds)}
+    for (track, kind), source in wakeup_sources.items():
+        if track in index.places and kind in kinds:
+            stalls = index.stalls(index.places[track], kinds[kind])
+            there = [index.places[name] for name in source.tracks if name in index.places] if len(stalls) else ()
+            if sources := [*filter(index.times_busy, there)]:
+                yield _Wait(stalls, sources, source.holding)
+
+
+def _latest(index: _Index, wait: _Wait) -> Words:
+    """The sources' last busy spans before the ends of stalls."""
+    until = index.ends(wait.stalls)
+    best, begins = np.full((2, len(until)), -1)
+    for spans, starts in map(index.busy, wait.sources):
+        some, at = _before(spans, starts, until, index.trace.cycles if wait.holding else None)
         if len(some):
             later = starts[at] > begins[some]
             some, at = some[later], at[later]
@@ -114,14 +144,38 @@ def _latest(index: _Index, stalls: Words, source: WakeupSource) -> Words:
     return best
 
 
+def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
+    """Note the same of stalls of several tracks at once: of the first source of each, then of the second."""
+    if not waits:
+        return
+    stalls, owner = _joined([wait.stalls for wait in waits])
+    numbers = {track: k for k, track in enumerate(dict.fromkeys(track for wait in waits for track in wait.sources))}
+    spans, whose = _joined([index.busy(track)[0] for track in numbers])
+    until, starts, ends = index.ends(stalls), index.trace.start_cycle[spans], index.ends(spans)
+    beyond = int(max(until.max(), ends.max())) + 1
+    keys, holding = whose * beyond + starts, np.array([wait.holding for wait in waits])[owner]
+    best, begins = np.full((2, len(stalls)), -1)
+    for k in range(max(len(wait.sources) for wait in waits)):
+        source = np.array([numbers[wait.sources[k]] if k < len(wait.sources) else -1 for wait in waits])[owner]
+        at = keys.searchsorted(source * beyond + until) - 1
+        later = (at >= 0) & (whose[at] == source) & (starts[at] > begins) & (~holding | (ends[at] >= until))
+        best[later], begins[later] = spans[at[later]], starts[at[later]]
+    index.trace.released_by[stalls] = best
+
+
+def _joined(parts: Sequence[Words]) -> tuple[Words, Words]:
+    """All parts, and of which part each number is."""
+    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
+
+
 def _before(spans: Words, starts: Words, until: Words, cycles: Words | None) -> tuple[Words, Words]:
     """Which of the cycles ``until`` have a span that begins before them and lasts until then, if it is known for how
-    many ``cycles`` each lasts; and its place. The first one, which is none, may be among them. The fewer look for the
-    others.
+    many ``cycles`` each lasts; and its place. The fewer look for the others.
     """
     if cycles is None or len(until) < 4 * len(spans):
-        at = starts[1:].searchsorted(until)
-        some = np.flatnonzero(at if cycles is None else starts[at] + cycles[spans[at]] >= until)
+        at = starts.searchsorted(until) - 1
+        begun = at >= 0
+        some = np.flatnonzero(begun if cycles is None else begun & (starts[at] + cycles[spans[at]] >= until))
         return some, at[some]
     first = until.searchsorted(starts, "right")
     count = until.searchsorted(starts + cycles[spans], "right") - first

@@ -40,15 +40,17 @@ class Works(NamedTuple):
     bytes: Numbers
 
 
-class OfTrack(NamedTuple):
-    """What one unit did, span by span: ``work`` is a number of :class:`Works`, ``cause`` a place in
-    :data:`~tilesim.tiled.flat.columns.CAUSES`.
+class OfTracks(NamedTuple):
+    """What some units did, one after the other, span by span: ``work`` is a number of :class:`Works`, ``cause`` a place
+    in :data:`~tilesim.tiled.flat.columns.CAUSES`. ``firsts`` says where each unit's spans begin, and where the last
+    one's end.
     """
 
     start: Column
     end: Column
     work: Column
     cause: Column
+    firsts: Numbers
 
 
 class Noted:
@@ -63,25 +65,31 @@ class Noted:
         self.works, self._first = _works(program)
         self._start, self._end, self._of = timing.start, timing.start + timing.cycles, timing.notes.of
 
-    def count(self, track: str) -> int:
-        """How many spans a track has."""
-        return int(np.count_nonzero(self._of[track] & _OF_CAUSE))
+    def most(self, track: str) -> int:
+        """How many spans a track has at most."""
+        return len(self._of[track])
 
-    def of(self, track: str) -> OfTrack:
-        """Of one of the tracks."""
-        notes = self._of[track]
+    def of(self, *tracks: str) -> OfTracks:
+        """Of some of the tracks."""
+        parts = [self._of[track] for track in tracks]
+        notes = parts[0] if len(parts) == 1 else np.concatenate(parts)
+        firsts = np.cumsum([0, *map(len, parts)])
         until = np.empty_like(notes)
-        until[:-1], until[-1:] = notes[1:], self._end << NOTED_CYCLE
+        until[:-1] = notes[1:]
+        until[firsts[1:][np.diff(firsts) > 0] - 1] = self._end << NOTED_CYCLE
         [some] = (notes & _OF_CAUSE).nonzero()
-        notes = notes[some]
+        notes, firsts = notes[some], some.searchsorted(firsts)
         start, end = notes >> NOTED_CYCLE, until[some] >> NOTED_CYCLE
         work, cause = (notes >> NOTED_WORK & _OF_WORK) - 1, notes & _OF_CAUSE
-        if track in _NUMBERED:
-            of_load, of_run = (first[_NUMBERED.index(track)] for first in self._first)
-            work = work + np.where(start < self._start, of_load, of_run)
-        elif track.startswith("chip.ring.link"):
-            work = _waited_for(start, end, work, cause)
-        return OfTrack(start, end, work, cause)
+        own = OfTracks(start, end, work, cause, firsts)
+        for place, track in enumerate(tracks):
+            part = slice(*firsts[place : place + 2].tolist())
+            if track in _NUMBERED:
+                of_load, of_run = (first[_NUMBERED.index(track)] for first in self._first)
+                work[part] += np.where(start[part] < self._start, of_load, of_run)
+            elif track.startswith("chip.ring.link"):
+                work[part] = _waited_for(start[part], end[part], work[part], cause[part])
+        return own
 
 
 def _waited_for(start: Column, end: Column, work: Column, cause: Column) -> Column:

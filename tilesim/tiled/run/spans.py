@@ -10,13 +10,13 @@ import numpy as np
 
 from tilesim.arithmetic.classify import passes
 from tilesim.sim.trace.recorder import Recording
-from tilesim.sim.trace.spans import Names, Spans, joined, trace_of
-from tilesim.sim.trace.trace import Trace
+from tilesim.sim.trace.spans import Names, Spans, adjoining, joined, trace_of
+from tilesim.sim.trace.trace import PIECE, Trace
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, RingProduce
 from tilesim.tiled.isa.model.program import Program
-from tilesim.tiled.run.noted import BUSY, Column, Noted, OfTrack, kinds
+from tilesim.tiled.run.noted import BUSY, Column, Noted, OfTracks, kinds
 from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
@@ -42,21 +42,24 @@ def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trac
 
 
 def _recorded(program: Program, noted: Noted, recording: Recording, since: int) -> tuple[Column, Spans]:
-    """Tracks and spans within the window, on the tracks that are wanted. One track after the other: so what comes of
-    it on the way takes no memory that nobody has used before, whose pages cost more than all that is worked out.
+    """Tracks and spans within the window, on the tracks that are wanted. Some tracks after the other, about a piece of
+    spans at once: so what comes of them on the way takes no memory that nobody has used before, whose pages cost more
+    than all that is worked out.
     """
     window, mover, count = None, _Mover(program, noted), 0
     if recording.window is not None:
         window = range(max(recording.window.start, 0) + since, recording.window.stop + since)
-    counts = [noted.count(track) if recording.wants(track) else 0 for track in noted.tracks]
-    track, kind, what = np.empty((3, sum(counts)), np.int32)
-    start, cycles, moved = np.empty((3, sum(counts)), np.int64)
+    most = np.array([noted.most(track) if recording.wants(track) else 0 for track in noted.tracks])
+    track, kind, what = np.empty((3, most.sum()), np.int32)
+    start, cycles, moved = np.empty((3, most.sum()), np.int64)
     columns: Sequence[Column] = (start, cycles, kind, what, moved)
-    for place in np.flatnonzero(counts).tolist():
+    places = np.flatnonzero(most)
+    parts = np.split(places, np.flatnonzero(np.diff(most[places].cumsum() // PIECE)) + 1) if len(places) else ()
+    for some in parts:
         room = Spans(*(column[count:] for column in columns))
-        spans = mover.spans(noted.tracks[place], window, room)
+        spans, firsts = mover.spans([noted.tracks[place] for place in some.tolist()], window, room)
         part = slice(count, count + len(spans.start))
-        track[part] = place
+        track[part] = np.repeat(some, np.diff(firsts))
         if spans.start.base is not start.base:
             for column, own in zip(columns, spans, strict=True):
                 column[part] = own
@@ -79,12 +82,12 @@ class _Mover:
         self._row_rate = chip.wide_memory.row_bytes // chip.ring_row_cycles
         self._beat_bytes = chip.narrow_memory.word_bytes // chip.mesh_beats
 
-    def spans(self, track: str, window: range | None, room: Spans) -> Spans:
-        """Those of a track, as far as they lie within the window; they stand in the ``room`` that there is for all of
-        them, unless some are left out.
+    def spans(self, tracks: Sequence[str], window: range | None, room: Spans) -> tuple[Spans, Numbers]:
+        """Those of some tracks, as far as they lie within the window, and where each track's begin, and the last one's
+        end; they stand in the ``room`` that there is for all of them, unless some are left out.
         """
-        own = self._noted.of(track)
-        first, end = own.start, own.end
+        own = self._noted.of(*tracks)
+        first, end, firsts = own.start, own.end, own.firsts
         if window is not None:
             first, end = np.clip(first, window.start, None), np.clip(end, None, window.stop)
         spans = Spans(*(column[: len(first)] for column in room))
@@ -92,27 +95,29 @@ class _Mover:
         np.subtract(end, first, out=spans.cycles)
         self._kind_of.take(own.cause, out=spans.kind, mode="clip")
         self._noted.works.what.take(own.work, out=spans.what, mode="wrap")  # -1 is the last one
-        spans.bytes[:] = self._moved(track, own, first, end)
+        self._move(tracks, own, spans)
         if window is not None:
             some = np.flatnonzero(spans.cycles > 0)
-            spans = Spans(*(column[some] for column in spans))
-        return joined(spans)
+            spans, firsts = Spans(*(column[some] for column in spans)), some.searchsorted(firsts)
+        same = adjoining(spans)
+        same[firsts[(firsts > 0) & (firsts < len(spans.start))] - 1] = False
+        return joined(spans, same), firsts - np.flatnonzero(same).searchsorted(firsts)
 
-    def _moved(self, track: str, own: OfTrack, first: Numbers, end: Numbers) -> Numbers:
-        """The bytes of those cycles of each span that lie between ``first`` and ``end``."""
-        if rate := self._rate(track):
-            return np.asarray(rate * (end - first) * (own.cause == BUSY))
-        moved = np.zeros(len(first), np.int64)
-        if not _is_whole(track) and not _is_master(track):
-            return moved
-        some = np.flatnonzero(own.cause == BUSY)
-        first, end, start, work = first[some], end[some], own.start[some], own.work[some]
-        if _is_whole(track):
-            moved[some] = self._noted.works.bytes[work] * (end - first) // (own.end[some] - start)
-        else:
-            before = _before(work, own.end[some] - start) - start
-            moved[some] = self._of_master(work, before + end) - self._of_master(work, before + first)
-        return moved
+    def _move(self, tracks: Sequence[str], own: OfTracks, spans: Spans) -> None:
+        """Set the bytes that each span moves in its cycles."""
+        counts, busy = np.diff(own.firsts), own.cause == BUSY
+        np.multiply(spans.cycles * busy, _each([*map(self._rate, tracks)], counts), out=spans.bytes)
+        if any(whole := [*map(_is_whole, tracks)]):
+            some = np.flatnonzero(busy & _each(whole, counts))
+            of_all = self._noted.works.bytes[own.work[some]]
+            spans.bytes[some] = of_all * spans.cycles[some] // (own.end[some] - own.start[some])
+        if any(master := [*map(_is_master, tracks)]):
+            some = np.flatnonzero(busy & _each(master, counts))
+            work, start, since = own.work[some], own.start[some], spans.start[some]
+            whose = np.repeat(np.arange(len(tracks)), counts)[some]
+            before = _before(work, whose, own.end[some] - start) - start + since
+            by_end = self._of_master(work, before + spans.cycles[some])
+            spans.bytes[some] = by_end - self._of_master(work, before)
 
     def _rate(self, track: str) -> int:
         """Bytes in each cycle in which a unit is busy."""
@@ -144,10 +149,15 @@ class _Mover:
         return lead, fetch
 
 
-def _before(work: Numbers, cycles: Numbers) -> Numbers:
+def _each(values: Sequence[int], counts: Numbers) -> Numbers | int:
+    """For each span what there is for its track, of which there are so many spans."""
+    return np.repeat(values, counts) if len(values) > 1 else values[0]
+
+
+def _before(work: Numbers, whose: Numbers, cycles: Numbers) -> Numbers:
     """For how many cycles a unit has been busy with each piece of work before each of its spans, of so many cycles."""
     before: Numbers = np.cumsum(cycles) - cycles
-    begins = np.append(True, work[1:] != work[:-1])[: len(work)]
+    begins = np.append(True, (work[1:] != work[:-1]) | (whose[1:] != whose[:-1]))[: len(work)]
     before -= before[begins][np.cumsum(begins) - 1]
     return before
 

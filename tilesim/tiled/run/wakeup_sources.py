@@ -5,7 +5,8 @@ A stall for a flag is not here: whoever raises the flag says so. Only the tail t
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from functools import cache
 
 from tilesim.sim.core.unit import Reason
 from tilesim.sim.trace.wakeups import WakeupSource
@@ -25,12 +26,13 @@ def wakeup_sources(topology: Topology, tracks: Collection[str]) -> dict[tuple[st
     pairs = [*_host(topology), *_ring(topology), *_bus(topology)]
     for tile in range(topology.tiles):
         pairs += [*_mesh(topology, tile), *_ports(tile)]
-    sources = {(f"chip.{track}", reason.kind): source for track, reason, source in pairs}
-    return {
-        (track, kind): source._replace(tracks=[name for name in source.tracks if name in tracks])
-        for (track, kind), source in sources.items()
-        if track in tracks
-    }
+    found = {}
+    for name, reason, source in pairs:
+        track = f"chip.{name}"
+        if track in tracks:
+            there = [*filter(tracks.__contains__, source.tracks)]
+            found[track, reason.kind] = WakeupSource(there, source.holding)
+    return found
 
 
 def _with(*tracks: str) -> WakeupSource:
@@ -85,11 +87,19 @@ def _mesh(topology: Topology, tile: int) -> Pairs:
 
 
 def _ports(tile: int) -> Pairs:
-    clients = [[engine for _, engine in port] for port in CLIENTS.values()]
-    for engine in dict.fromkeys(name for port in clients for name in port):
-        before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
-        others = dict.fromkeys(name for port in before for name in port if name != engine)
+    for engine, others in _going_first().items():
         source = WakeupSource([f"chip.tile{tile}.{name}" for name in others], holding=True)
         yield f"tile{tile}.{engine}", Reason.PORT, source
         if engine is Engine.TENSOR:
             yield f"tile{tile}.{MAC_ARRAY}", Reason.PORT, source
+
+
+@cache
+def _going_first() -> Mapping[Engine, Sequence[str]]:
+    """By engine, the others of its tile that go before it at a port."""
+    clients = [[engine for _, engine in port] for port in CLIENTS.values()]
+    found = {}
+    for engine in dict.fromkeys(name for port in clients for name in port):
+        before = [port[: len(port) - 1 - port[::-1].index(engine)] for port in clients if engine in port]
+        found[engine] = [*dict.fromkeys(str(name) for port in before for name in port if name != engine)]
+    return found
