@@ -5,7 +5,7 @@ from __future__ import annotations
 from unittest.mock import patch
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from tilesim.sim.trace import wakeups
@@ -111,6 +111,7 @@ WAITS = st.tuples(st.integers(1, 60), st.lists(st.integers(0, 3), max_size=3, un
 
 
 @pytest.mark.parametrize(("few", "piece"), [(0, 1), (FEW, PIECE), (30, 40)])
+@example([[(0, 1)], [(2, 9)]], [(5, [0], False), (5, [0, 1], False)])
 @given(st.lists(TIMES, min_size=1, max_size=3), st.lists(WAITS, min_size=1, max_size=3))
 def test_of_those_who_may_have_held_a_port_it_is_the_last_to_begin(
     few: int, piece: int, holders: list[list[tuple[int, int]]], waits: list[tuple[int, list[int], bool]]

@@ -60,12 +60,12 @@ def test_a_master_begins_anew_with_each_piece_of_work_and_so_does_each_of_severa
     assert spans._before(work, whose, cycles).tolist() == [0, 3, 0, 5, 0, 2]
 
 
-@pytest.mark.parametrize("piece", [1, 50, 3000])
+@pytest.mark.parametrize("together", [1, 50, 3000])
 @pytest.mark.parametrize("window", [None, range(137, 1001)])
 def test_tracks_are_the_same_however_many_are_looked_at_together(
-    program: Program, window: range | None, piece: int, monkeypatch: pytest.MonkeyPatch
+    program: Program, window: range | None, together: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(spans, "PIECE", piece)
+    monkeypatch.setattr(spans, "TOGETHER", together)
     must_trace_alike(program, Recording(window))
 
 

@@ -144,10 +144,11 @@ def _latest(index: _Index, wait: _Wait) -> Words:
     return best
 
 
-def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
+def _note_latest(index: _Index, waits: list[_Wait]) -> None:
     """Note the same of stalls of several tracks at once: of the first source of each, then of the second."""
     if not waits:
         return
+    waits.sort(key=lambda wait: len(wait.sources), reverse=True)
     stalls, owner = _joined([wait.stalls for wait in waits])
     numbers = {track: k for k, track in enumerate(dict.fromkeys(track for wait in waits for track in wait.sources))}
     spans, whose = _joined([index.busy(track)[0] for track in numbers])
@@ -155,11 +156,15 @@ def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
     beyond = int(max(until.max(), ends.max())) + 1
     keys, holding = whose * beyond + starts, np.array([wait.holding for wait in waits])[owner]
     best, begins = np.full((2, len(stalls)), -1)
-    for k in range(max(len(wait.sources) for wait in waits)):
-        source = np.array([numbers[wait.sources[k]] if k < len(wait.sources) else -1 for wait in waits])[owner]
-        at = keys.searchsorted(source * beyond + until) - 1
-        later = (at >= 0) & (whose[at] == source) & (starts[at] > begins) & (~holding | (ends[at] >= until))
-        best[later], begins[later] = spans[at[later]], starts[at[later]]
+    for k in range(len(waits[0].sources)):
+        source = np.array([numbers[wait.sources[k]] for wait in waits if k < len(wait.sources)])
+        own = slice(owner.searchsorted(len(source)))  # behind them are those who have no such source
+        by, end = source[owner[own]], until[own]
+        at = keys.searchsorted(by * beyond + end) - 1
+        [some] = (
+            (at >= 0) & (whose[at] == by) & (starts[at] > begins[own]) & (~holding[own] | (ends[at] >= end))
+        ).nonzero()
+        best[some], begins[some] = spans[at[some]], starts[at[some]]
     index.trace.released_by[stalls] = best
 
 

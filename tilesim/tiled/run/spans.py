@@ -21,6 +21,8 @@ from tilesim.tiled.run.wakers import wakeups
 from tilesim.tiled.run.wakeup_sources import wakeup_sources
 from tilesim.tiled.units.host.sendings import takes_from_host
 
+TOGETHER = PIECE // 8
+"""About so many spans are worked out at once, or all of a track."""
 FETCH_CYCLES = 1
 """Cycles in which a ring producer reads a row, :class:`~tilesim.tiled.units.ring.ring_producer.RingProducer`."""
 
@@ -42,9 +44,9 @@ def trace_of_run(program: Program, timing: Timing, recording: Recording) -> Trac
 
 
 def _recorded(program: Program, noted: Noted, recording: Recording, since: int) -> tuple[Column, Spans]:
-    """Tracks and spans within the window, on the tracks that are wanted. Some tracks after the other, about a piece of
-    spans at once: so what comes of them on the way takes no memory that nobody has used before, whose pages cost more
-    than all that is worked out.
+    """Tracks and spans within the window, on the tracks that are wanted. One track after the other, or some short ones:
+    so what comes of them on the way takes no memory that nobody has used before, whose pages cost more than all that is
+    worked out.
     """
     window, mover, count = None, _Mover(program, noted), 0
     if recording.window is not None:
@@ -54,7 +56,7 @@ def _recorded(program: Program, noted: Noted, recording: Recording, since: int) 
     start, cycles, moved = np.empty((3, most.sum()), np.int64)
     columns: Sequence[Column] = (start, cycles, kind, what, moved)
     places = np.flatnonzero(most)
-    parts = np.split(places, np.flatnonzero(np.diff(most[places].cumsum() // PIECE)) + 1) if len(places) else ()
+    parts = np.split(places, np.flatnonzero(np.diff(most[places].cumsum() // TOGETHER)) + 1) if len(places) else ()
     for some in parts:
         room = Spans(*(column[count:] for column in columns))
         spans, firsts = mover.spans([noted.tracks[place] for place in some.tolist()], window, room)
@@ -106,7 +108,9 @@ class _Mover:
     def _move(self, tracks: Sequence[str], own: OfTracks, spans: Spans) -> None:
         """Set the bytes that each span moves in its cycles."""
         counts, busy = np.diff(own.firsts), own.cause == BUSY
-        np.multiply(spans.cycles * busy, _each([*map(self._rate, tracks)], counts), out=spans.bytes)
+        spans.bytes[:] = 0
+        if any(rates := [*map(self._rate, tracks)]):
+            np.multiply(spans.cycles * busy, _each(rates, counts), out=spans.bytes)
         if any(whole := [*map(_is_whole, tracks)]):
             some = np.flatnonzero(busy & _each(whole, counts))
             of_all = self._noted.works.bytes[own.work[some]]
