@@ -72,24 +72,27 @@ class Effects:
         return Senders(np.concatenate([rows, np.stack(mesh, axis=1)]), self._stacks.topology.tiles)
 
     def _compute(self, op: TensorOp, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        decoded, part = self._decoder.tensorop(op, self._stacks.alike), self._stacks.part(tiles)
+        decoded = self._decoder.tensorop(op, self._stacks.alike)
         if isinstance(decoded.regular, StridedProduct):
-            self._multiply(decoded, decoded.regular, part, first, end)
+            self._multiply(decoded, decoded.regular, tiles, first, end)
         else:
-            part.results.compute(decoded, first, end)
+            self._stacks.part(tiles).results.compute(decoded, first, end)
 
-    def _multiply(self, decoded: Decoded, product: StridedProduct, part: Part, first: int, end: int) -> None:
+    def _multiply(self, decoded: Decoded, product: StridedProduct, tiles: Sequence[int], first: int, end: int) -> None:
         """In C if it can do that; else once for all tiles that have the same weights."""
         if self._products.cover(product):
-            part.results.compute(decoded, first, end, lambda box: self._products.move(product, box, part.places))
+            places = self._stacks.places(tiles)
+            for low, high, box in decoded.pieces(first, end):
+                if box is None or not self._products.move(product, box, places):
+                    self._stacks.part(tiles).results.compute(decoded, low, high)
             return
-        for alike in self._of_one_weight(product, part):
+        for alike in self._of_one_weight(product, tiles):
             alike.results.compute(decoded, first, end)
 
-    def _of_one_weight(self, product: StridedProduct, part: Part) -> Iterator[Part]:
-        """The tiles of a part, together where a product finds the same weights."""
+    def _of_one_weight(self, product: StridedProduct, tiles: Sequence[int]) -> Iterator[Part]:
+        """Some tiles, together where a product finds the same weights."""
         together: dict[Hashable, list[int]] = defaultdict(list)
-        for tile in part.tiles:
+        for tile in tiles:
             spans = [self._stacks.wide[tile, :, low:end] for low, end in product.entry.ranges]
             same = all((span == span[0]).all() for span in spans)
             together[tuple(span[0].tobytes() for span in spans) if same else tile].append(tile)

@@ -18,14 +18,13 @@ from tilesim.tiled.units.tensor.results import Results
 
 class Part(Struct, frozen=True, dict=True):
     """Some tiles, whose memories stand behind one another in the samples of ``narrow`` and ``wide``; but for the bytes
-    they are ``alike``. ``places``: where each sample's narrow and wide memory begin in the machine's own, (samples, 2).
+    they are ``alike``.
     """
 
     tiles: tuple[int, ...]
     narrow: Memory
     wide: Memory
     alike: TileMemories
-    places: NDArray[np.uintp]
 
     @cached_property
     def memories(self) -> TileMemories:
@@ -57,6 +56,7 @@ class Stacks:
         self.narrow, self.wide = (zeros(tiles * samples, size).reshape(tiles, samples, size) for size in sizes)
         self._begins = np.array([self.narrow.ctypes.data, self.wide.ctypes.data], np.uintp)
         self._parts: dict[tuple[int, ...], Part] = {}
+        self._places: dict[tuple[int, ...], NDArray[np.uintp]] = {}
 
     def part(self, tiles: Sequence[int]) -> Part:
         """The tiles, in order, in as few blocks as are views."""
@@ -64,13 +64,17 @@ class Stacks:
         if key not in self._parts:
             runs, alike = [*_runs(key, self.samples == 1)], self.alike
             narrow, wide = self._memory(alike.narrow, self.narrow, runs), self._memory(alike.wide, self.wide, runs)
-            self._parts[key] = Part(key, narrow, wide, alike, self._places(key))
+            self._parts[key] = Part(key, narrow, wide, alike)
         return self._parts[key]
 
-    def _places(self, tiles: Sequence[int]) -> NDArray[np.uintp]:
-        samples = (np.array(tiles)[:, None] * self.samples + np.arange(self.samples)).reshape(-1, 1)
-        sizes = self.alike.narrow.size_bytes, self.alike.wide.size_bytes
-        return np.asarray(self._begins + (samples * sizes).astype(np.uintp), np.uintp)
+    def places(self, tiles: Sequence[int]) -> NDArray[np.uintp]:
+        """Where the narrow and the wide memory of each sample of the tiles begin in the machine's own, (samples, 2)."""
+        key = tuple(tiles)
+        if key not in self._places:
+            samples = (np.array(tiles)[:, None] * self.samples + np.arange(self.samples)).reshape(-1, 1)
+            sizes = self.alike.narrow.size_bytes, self.alike.wide.size_bytes
+            self._places[key] = np.asarray(self._begins + (samples * sizes).astype(np.uintp), np.uintp)
+        return self._places[key]
 
     def _memory(self, alike: Memory, whole: Bytes, runs: Sequence[slice]) -> Memory:
         blocks = [whole[run, 0] if self.samples == 1 else whole[run].reshape(-1, alike.size_bytes) for run in runs]

@@ -64,7 +64,9 @@ def same_either_way(bench: Bench, op: TensorOp, cuts: list[float]) -> None:
     for at_once in (None, by_core(bench, decoded)):
         bench.narrow()[:], bench.wide()[:] = before
         for first, end in zip([0, *ends], ends, strict=False):
-            control.results.compute(decoded, first, end, at_once)
+            for low, high, box in decoded.pieces(first, end):
+                if box is None or not (at_once and at_once(box)):
+                    control.results.compute(decoded, low, high)
         assert np.array_equal(bench.narrow(), expected[0])
         assert np.array_equal(bench.wide(), expected[1])
 

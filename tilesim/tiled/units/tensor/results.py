@@ -4,8 +4,6 @@ leave them.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -17,7 +15,6 @@ from tilesim.tiled.units.tensor.decoder import Decoded
 from tilesim.tiled.units.tensor.mac_array import MacArray
 from tilesim.tiled.units.tensor.operands import Operands
 from tilesim.tiled.units.tensor.sums import to_registers
-from tilesim.tiled.units.tensor.windows import Box
 
 
 class Results:
@@ -28,17 +25,11 @@ class Results:
         self._mac_array = MacArray(memories, inputs_per_cycle)
         self._activation = ActivationUnit(memories)
 
-    def compute(self, decoded: Decoded, first: int, end: int, at_once: Callable[[Box], bool] | None = None) -> None:
-        """From here on the memories hold the results of the groups ``first`` to ``end``; ``at_once`` computes those in
-        a box, if it can.
-        """
+    def compute(self, decoded: Decoded, first: int, end: int) -> None:
+        """From here on the memories hold the results of the groups ``first`` to ``end``."""
         for low, high, box in decoded.pieces(first, end):
-            if box is None or not (at_once and at_once(box)):
-                self._compute(decoded, low, high, box)
-
-    def _compute(self, decoded: Decoded, first: int, end: int, box: Box | None) -> None:
-        if box is None or decoded.regular is None or not decoded.regular.move(self._memories, box):
-            self.by_address(decoded.op, decoded.operands, first, end)
+            if box is None or decoded.regular is None or not decoded.regular.move(self._memories, box):
+                self.by_address(decoded.op, decoded.operands, low, high)
 
     def by_address(self, op: TensorOp, operands: Operands, first: int, end: int) -> None:
         """The same of groups of which none reads what another one here writes, address by address."""
