@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import tilesim
-from tilesim.machines.collecting import without_collector
+from tilesim.machines.collecting import _let_age, without_collector
 
 
 def test_it_is_off_meanwhile_and_on_again() -> None:
@@ -23,6 +23,32 @@ def test_an_error_leaves_it_on() -> None:
     with pytest.raises(ValueError, match="no"), without_collector():
         raise ValueError("no")
     assert gc.isenabled()
+
+
+def is_young(kept: object) -> bool:
+    return any(each is kept for each in gc.get_objects(generation=0))
+
+
+def test_only_the_first_such_work_makes_what_is_old_at_once() -> None:
+    """Modules are not searched for garbage as soon as they are there; what later work makes is, like any other."""
+    _let_age.cache_clear()
+    for first in (True, False):
+        with without_collector():
+            kept: list[object] = []
+        gc.disable()  # until it has been looked at
+        young = is_young(kept)
+        gc.enable()
+        assert young == (not first)
+
+
+def test_what_somebody_has_frozen_stays_so() -> None:
+    _let_age.cache_clear()
+    gc.freeze()
+    frozen = gc.get_freeze_count()
+    with without_collector():
+        pass
+    assert gc.get_freeze_count() == frozen > 0
+    gc.unfreeze()
 
 
 def test_many_runs_leave_no_more_behind_than_few() -> None:
