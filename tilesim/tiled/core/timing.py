@@ -11,7 +11,7 @@ import numpy as np
 from msgspec.structs import replace
 
 from tilesim.tiled.core.build import library
-from tilesim.tiled.flat.accounts import PROCESSOR, account_tracks
+from tilesim.tiled.flat.accounts import PROCESSOR, SPENT, account_tracks
 from tilesim.tiled.flat.checks import checked
 from tilesim.tiled.flat.columns import (
     CHIP,
@@ -34,8 +34,6 @@ from tilesim.tiled.topology import Topology
 
 LATEST, LATEST_NOTED = MOST, (1 << 63 - NOTED_CYCLE) - 1
 """The last cycle to which a run may come, and the last of which there may be a note."""
-SPENT = tuple(kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS)
-"""What accounts call the kinds of cycles."""
 
 
 def timed(

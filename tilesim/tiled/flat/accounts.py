@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE
+from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, KINDS
 from tilesim.tiled.isa.model.fields import Engine, Side, neighbour
 from tilesim.tiled.topology import Topology
 
+SPENT = tuple(kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS)
+"""What accounts and traces call the kinds of cycles."""
 PROCESSOR = "chip.host.processor"
 """The track of the host's own processor, which the core has no account of: when its steps begin says it all."""
 

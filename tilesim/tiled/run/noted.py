@@ -13,7 +13,7 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
-from tilesim.tiled.flat.accounts import PROCESSOR
+from tilesim.tiled.flat.accounts import PROCESSOR, SPENT
 from tilesim.tiled.flat.columns import CAUSES, KINDS, NOTED_CYCLE, NOTED_WORK
 from tilesim.tiled.flat.host import Outgoing, sent
 from tilesim.tiled.flat.readout import Timing
@@ -140,5 +140,4 @@ def _of_outfeed(section: Sequence[Instruction], row_bytes: int) -> Iterator[tupl
 
 def kinds() -> tuple[list[str], Column]:
     """The kinds of spans by name, and for each cause the place of its kind."""
-    names = [kind if kind in ("idle", "busy") else f"stall:{kind}" for kind in KINDS]
-    return names, np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.int32)
+    return [*SPENT], np.array([k if k < FLAGS else KINDS.index("flag") for k in range(len(CAUSES))], np.int32)
