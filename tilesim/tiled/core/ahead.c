@@ -85,9 +85,9 @@ static void ask_tile(Core *core, Tile *tile) {
     if (marked(core->asked, tile->index)) return;
     mark(core->asked, tile->index);
     if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle);
-    tile->works = 0;
     free_ports(core, tile);
-    for (i32 left = stirring(tile); left; left &= left - 1) request(core, tile, &tile->engines[__builtin_ctz(left)]);
+    for (i32 left = stirring(tile) & ~(tile->begun & ~RING_BITS); left; left &= left - 1)
+        request(core, tile, &tile->engines[__builtin_ctz(left)]);
 }
 
 /* An engine can go on in this very cycle. */

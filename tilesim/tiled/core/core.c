@@ -1,6 +1,5 @@
 /* The whole chip, cycle by cycle; cycles in which nothing can happen are skipped. */
 #include "core.h"
-
 #include "common.c"
 #include "engine.c"
 #include "ahead.c"
@@ -9,23 +8,33 @@
 #include "host.c"
 
 static void arbitrate_tile(Core *core, Tile *tile) {
-    const i32 ranks[] = {1 << RING_PRODUCER, MESH_BITS, 1 << NARROW_TO_WIDE | 1 << WIDE_TO_NARROW, 1 << TENSOR};
-    for (i32 k = 0, stirs = stirring(tile); k < 4; k++)
-        for (i32 left = stirs & ranks[k]; left; left &= left - 1) {
-            Engine *engine = &tile->engines[__builtin_ctz(left)];
-            if (engine->op >= 0 && engine->begun) ROLES[engine->number].arbitrate(core, tile, engine);
-        }
+    u64 asks = (u64)(stirring(tile) & tile->begun), first = asks & (1 << RING_PRODUCER | MESH_BITS);
+    for (u64 left = first | (asks & COPY_BITS) << 16 | (asks & 1 << TENSOR) << 32; left; left &= left - 1) {
+        Engine *engine = &tile->engines[__builtin_ctzll(left) % 16];
+        ROLES[engine->number].arbitrate(core, tile, engine);
+    }
 }
 
 /* A tile whose engines all wait sleeps until something comes from outside. */
-static void commit_late(Core *core, Tile *tile, int poked) {
-    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle + 1);
-    for (i32 busy = poked ? tile->busy_engines >> MESH_OUT_NORTH : 0; busy; busy &= busy - 1)
-        hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
+static void settle(Core *core, Tile *tile) {
     commit_flags(tile);
     i32 left = stirring(tile);
     int rests = !left || (left == 1 << TENSOR && tile->works && goes_ahead(core, tile));
     (rests ? unmark : mark)(core->awake, tile->index);
+}
+
+static void commit_tile(Core *core, Tile *tile) {
+    for (i32 left = stirring(tile); left; left &= left - 1)
+        commit_engine(core, tile, &tile->engines[__builtin_ctz(left)]);
+    settle(core, tile);
+}
+
+/* From outside flags are raised and reset, and neighbours have written. */
+static void hear(Core *core, Tile *tile) {
+    if (marked(core->ahead, tile->index)) catch_up(core, tile, core->cycle + 1);
+    for (i32 busy = tile->busy_engines >> MESH_OUT_NORTH; busy; busy &= busy - 1)
+        hear_of_writes(core, tile, &tile->engines[MESH_OUT_NORTH + __builtin_ctz(busy)]);
+    settle(core, tile);
 }
 
 static void note_master(Core *core, const Thread *thread, i32 kind, i64 node) {
@@ -51,10 +60,8 @@ static void step(Core *core) {
     note_master(core, &core->classifier, classifier, tiles + 1);
     core->passed += core->passing;
     core->passing = core->outfeed.acted = core->classifier.acted = 0;
-    EACH(k, core->asked) for (i32 left = stirring(&core->tiles[k]); left; left &= left - 1)
-        commit_engine(core, &core->tiles[k], &core->tiles[k].engines[__builtin_ctz(left)]);
-    for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] |= core->poked[k];
-    EACH(k, core->asked) commit_late(core, &core->tiles[k], marked(core->poked, k));
+    EACH(k, core->asked) commit_tile(core, &core->tiles[k]);
+    EACH(k, core->poked) hear(core, &core->tiles[k]);
     for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] = core->poked[k] = 0;
     core->stirred |= core->credited_count > 0;
     while (core->credited_count) core->credited[--core->credited_count]->credits++;
@@ -72,7 +79,7 @@ static i64 next_event(const Core *core) {
     }
     EACH(k, core->carrying) {
         const Stop *stop = &core->stops[k];
-        next = sooner(now, next, stop->count ? stop->waiting[stop->head].at : NEVER);
+        if (stop->count) next = sooner(now, next, stop->waiting[stop->head].at);
         next = sooner(now, next, stop->wakes_at);
     }
     EACH(k, core->active)
@@ -90,8 +97,7 @@ static i64 next_event(const Core *core) {
 static int is_over(const Core *core, i64 rows_out) {
     for (i64 k = 0; k < core->chip.accounts; k++)
         if (core->accounts[k].cause != IDLE) return 0;
-    EACH(k, core->carrying)
-        if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
+    EACH(k, core->carrying) if (core->stops[k].count || core->stops[k].has_outgoing) return 0;
     return core->next_op == core->end_op && core->host_sent == core->host_sendings &&
            core->steps_begun == core->step_count && core->received.count == rows_out;
 }
@@ -158,9 +164,8 @@ static void new_tile(Core *core, i64 index) {
 /* A chip at rest, which `traces` whatever its units do, or not; the tables must outlive it. */
 Core *core_new(const Chip *chip, const Columns *ops, const i64 *pool, const u64 *bitmaps, i64 traces) {
     Core *core = calloc(1, sizeof(Core));
-    *core = (Core){.ops = ops, .pool = pool, .bitmaps = bitmaps, .chip = *chip, .next_wake = NEVER};
+    *core = (Core){ops, pool, bitmaps, *chip, .next_wake = NEVER, .traces = (i32)traces};
     core->chip.accounts = 0;
-    core->traces = (i32)traces;
     core->accounts = zeros(core, chip->accounts, sizeof(Account));
     core->tiles = zeros(core, chip->tiles, sizeof(Tile));
     core->stops = zeros(core, chip->tiles + 3, sizeof(Stop));

@@ -1,5 +1,4 @@
 /* The timing core: what each unit of a tiled chip does in a cycle, on flat tables and without data.
-
    It follows tilesim/tiled/stepped cycle by cycle, but asks only the units that can do something. Its columns.h is made
    from tilesim/tiled/flat/columns.py. */
 #include <stdint.h>
@@ -12,7 +11,9 @@ typedef uint64_t u64;
 
 #include "columns.h"
 
+#define RING_BITS (1 << RING_CONSUMER | 1 << RING_PRODUCER)
 #define MESH_BITS ((1 << RING_CONSUMER_B) - (1 << MESH_IN_NORTH))
+#define COPY_BITS (1 << NARROW_TO_WIDE | 1 << WIDE_TO_NARROW)
 
 typedef struct { i64 *data, count, capacity; } Log; /* growing numbers that are read out */
 
@@ -27,7 +28,7 @@ typedef struct Engine {
     Account *account;
     struct Link *link; /* mesh */
     const Columns *columns; /* of the latest instruction */
-    i32 op, begun, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
+    i32 op, number, kind, step, written; /* `op`: a row, -1: none; iterations begun, and through */
     i32 reads_now, writes_now, makes_now, register_parts, noted, gate, rise, seen, writes_left;
     i32 extra_now, started, extras_left, issues_left, run;      /* tensor control */
     i32 reads, queued;                                          /* copies: words of a row, and rows */
@@ -55,7 +56,7 @@ typedef struct {
     i64 index, tensor_end, spent_until, left_at, wake_at;
     i64 *spending;
     i32 wide_left, read_left, write_left;
-    i32 works, busy_engines, held, held_by[FLAGS]; /* engines are held by flags, or until something comes in */
+    i32 works, busy_engines, begun, held, held_by[FLAGS]; /* engines are held by flags, or until something comes in */
 } Tile;
 
 typedef struct { i64 op, shift, rows, destinations, afloat, sender, sent; } Transfer;

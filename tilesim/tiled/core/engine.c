@@ -1,6 +1,7 @@
 /* What engines of a tile do in a cycle: request, arbitrate, commit. */
 
 #define OP(engine) ((engine)->columns)
+#define HAS_BEGUN(tile, engine) ((tile)->begun >> (engine)->number & 1)
 
 /* What a tensor control has waited for before it began. */
 static void wait_is_over(Core *core, Tile *tile, const Engine *engine, i64 cause, i64 until) {
@@ -63,15 +64,18 @@ static i64 writes_of(const Core *core, Engine *engine) {
 
 /* Something comes in over a link. */
 static void stir(Core *core, const Link *link) {
+    i32 receiver = 1 << link->receiver->number, *held = &core->tiles[link->to].held;
+    if (!(*held & receiver)) return;
+    *held &= ~receiver;
     mark(core->awake, link->to);
-    core->tiles[link->to].held &= ~(1 << link->receiver->number);
 }
 
 static void begin(Core *core, Tile *tile, Engine *engine) {
     Link *link = engine->link;
-    *engine = (Engine){engine->account, link, engine->columns, engine->op, 1, engine->number, .transfer = -1,
+    *engine = (Engine){engine->account, link, engine->columns, engine->op, engine->number, .transfer = -1,
                        .gate = engine->gate, .unfinished = engine->unfinished, .buffer = engine->buffer};
     engine->rises_at = next_rise(core, engine);
+    tile->begun |= 1 << engine->number;
     core->stirred = 1;
     log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, BEGAN, 0);
     if (engine->number == TENSOR) next_group(core, engine);
@@ -94,16 +98,15 @@ static void request(Core *core, Tile *tile, Engine *engine) {
         wake_bus(core, tile->index);
         engine->begins_at = begins_at(core, engine->op, tile->index);
         engine->addressed_at = engine->begins_at + core->chip.fill_cycles;
-        engine->gate = engine->begun = 0;
-        engine->noted = -1;
+        engine->gate = 0, engine->noted = -1;
         wait_is_over(core, tile, engine, IDLE, engine->begins_at);
         wait_is_over(core, tile, engine, TRAVERSAL, engine->addressed_at);
     }
-    if (!engine->begun) {
+    if (!HAS_BEGUN(tile, engine)) {
         engine->kind = core->cycle < engine->begins_at ? HOLD : core->cycle < engine->addressed_at ? TRAVERSAL : FLAG;
-        if (engine->kind == FLAG && passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) begin(core, tile, engine);
+        if (engine->kind != FLAG || !passes_gates(core, tile, engine, BEFORE_IT_BEGINS)) return;
+        begin(core, tile, engine);
     }
-    if (!engine->begun) return;
     if (engine->number == RING_CONSUMER) {
         engine->open = passes_gates(core, tile, engine, engine->step);
         engine->taken_now = engine->row = 0;
@@ -176,7 +179,7 @@ static void spend(Tile *tile, i64 *on, i64 cycle) {
 static void commit_tensor(Core *core, Tile *tile, Engine *engine) {
     i64 op = engine->op, layer = tile->index * core->chip.layers + OP(engine)->layer;
     i32 held = cause_of(engine, engine->kind), cause = held, any = 0;
-    if (engine->begun) {
+    if (HAS_BEGUN(tile, engine)) {
         cause = engine->reads_now ? BUSY : held;
         spend(tile, core->spent + layer * CAUSES + cause, core->cycle);
         any = engine->reads_now || engine->extra_now || engine->writes_now;
@@ -280,10 +283,7 @@ static i32 advance_mesh_out(Core *core, Tile *tile, Engine *engine) {
 
 static i32 mesh_in_holds(Core *core, Tile *tile, Engine *engine) {
     const Link *link = engine->link;
-    if (OP(engine)->fill) {
-        if (engine->fills) return 0;
-        return passes_gates(core, tile, engine, engine->fill_step) ? FIFO : FLAG;
-    }
+    if (OP(engine)->fill) return engine->fills ? 0 : passes_gates(core, tile, engine, engine->fill_step) ? FIFO : FLAG;
     if (!engine->register_parts && !passes_gates(core, tile, engine, engine->step)) return FLAG;
     int here = link && engine->transfer == link->transfer && link->count && link->arrivals[link->head] <= core->cycle;
     return here ? 0 : FIFO;
@@ -359,7 +359,7 @@ static void retire(Core *core, Tile *tile, Engine *engine) {
     }
     log_row(&core->events, core->cycle, tile->index, engine->op, engine->number, RETIRED, 0);
     engine->op = -1;
-    engine->begun = 0;
+    tile->begun &= ~(1 << engine->number);
     tile->held &= ~(1 << engine->number);
     if (!--engine->unfinished) tile->busy_engines &= ~(1 << engine->number);
     core->stirred = 1;
@@ -377,13 +377,13 @@ static int waits(const Engine *engine, i32 kind) {
 
 static void commit_engine(Core *core, Tile *tile, Engine *engine) {
     if (engine->op < 0) return;
-    i32 kind = engine->kind, asks = 0; /* for a port, at least */
+    i32 kind = engine->kind, begun = HAS_BEGUN(tile, engine), asks = 0; /* for a port, at least */
     if (engine->number == TENSOR) {
         commit_tensor(core, tile, engine);
-        asks = tile->works || (engine->begun && engine->step > engine->written);
+        asks = tile->works || (begun && engine->step > engine->written);
     } else {
-        if (engine->begun) kind = ROLES[engine->number].advance(core, tile, engine);
-        asks = engine->begun && (kind == BUSY || kind == PORT || engine->queued);
+        if (begun) kind = ROLES[engine->number].advance(core, tile, engine);
+        asks = begun && (kind == BUSY || kind == PORT || engine->queued);
         if (asks) core->stirred = 1;
         if (engine->number == RING_CONSUMER && !engine->row) asks = 0;
         i32 cause = cause_of(engine, kind);
@@ -392,12 +392,12 @@ static void commit_engine(Core *core, Tile *tile, Engine *engine) {
     }
     if (!asks && waits(engine, kind)) tile->held |= 1 << engine->number;
     if (!asks && kind == FLAG) tile->held_by[engine->awaited] |= 1 << engine->number;
-    if (engine->begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
+    if (begun && engine->written == OP(engine)->rounds) retire(core, tile, engine);
 }
 
 /* A neighbour has written what the tile hears of. */
 static void hear_of_writes(Core *core, Tile *tile, Engine *engine) {
-    if (engine->op < 0 || !engine->begun) return;
+    if (!HAS_BEGUN(tile, engine)) return;
     Link *link = engine->link;
     if (lacks_room(engine)) tile->held &= ~(1 << engine->number);
     if (link->written != link->heard_at) return;

@@ -58,8 +58,7 @@ static i32 sends(Core *core, Thread *thread, i64 node) {
 static void begin_infeed(Core *core) {
     Thread *thread = &core->infeed;
     const Columns *op = &core->ops[thread->op];
-    thread->transfers_done += thread->row == op->rounds;
-    if (thread->row == op->rounds) thread->row = 0;
+    if (thread->row == op->rounds) thread->row = 0, thread->transfers_done++;
     if (thread->transfers_done == op->transfers) {
         rests(core, thread, INFEED_UNIT);
         return;
@@ -113,7 +112,7 @@ static void next_row_of_outfeed(Core *core) {
     i64 rows = op->rounds * (op->kind == INFEED_OP ? op->transfers : 1);
     core->stirred = 1;
     core->taken++;
-    if (thread->row < rows) {
+    if (++thread->row < rows) {
         thread->posted = 1;
         thread->got = 0;
         thread->state = READS;
@@ -129,7 +128,7 @@ static i32 live_outfeed(Core *core) {
     for (;;) switch (thread->state) {
         case RESTS:
             if ((kind = takes_up(core, thread)) != BUSY) return kind;
-            thread->row = 0;
+            thread->row = -1;
             next_row_of_outfeed(core);
             break;
         case READS:
@@ -146,12 +145,10 @@ static i32 live_outfeed(Core *core) {
             core->last_arrival = core->cycle + core->chip.host_latency_cycles + (core->from_chip.owed > 0);
             memcpy(more(&core->received, 1), &core->last_arrival, sizeof(i64));
             begin_steps(core);
-            thread->row++;
             next_row_of_outfeed(core);
             break;
         default:
             if (!fifo_add(core, &core->forwarded, 0, 0)) return FIFO;
-            thread->row++;
             next_row_of_outfeed(core);
         }
 }

@@ -10,7 +10,7 @@ static int is_ready(Core *core, i64 node) {
     Engine *consumer = &tile->engines[RING_CONSUMER];
     if (consumer->op < 0 && !consumer->buffer.count) return 0;
     if (!(tile->held >> RING_CONSUMER & 1)) ask_tile(core, tile);
-    return consumer->op >= 0 && consumer->begun && consumer->open;
+    return HAS_BEGUN(tile, consumer) && consumer->open;
 }
 
 /* The rows that an instruction takes, as far as they follow one another in a transfer. */
@@ -33,8 +33,7 @@ static void accept(Core *core, i64 node, const Packet *packet, int last) {
         thread->acted = 1;
         if (!last) return;
         deliver_row(core, node, thread->op, thread->row, packet);
-        thread->got = 1;
-        thread->posted = 0;
+        thread->got = 1, thread->posted = 0;
         return;
     }
     Tile *tile = &core->tiles[node - 1];
