@@ -38,6 +38,16 @@ pytestmark = COMPILED
 EXTREMES = np.array([-(1 << 31), -(1 << 30), -1, 0, 1, (1 << 30) - 1, 1 << 30, (1 << 31) - 1])
 
 
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> Products:
+    """The same for machines without the vectors of this one."""
+    from tilesim.tiled.core import build, timing  # which may not be there
+
+    path: Path = tmp_path_factory.mktemp("plain") / "core.so"
+    build.build(path, "-DPLAIN", *build.STRICT)
+    return Products(timing.loaded(path))
+
+
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)
 @pytest.mark.parametrize("samples", [1, 3])
 def test_each_sample_multiplies_its_own_weights(op: TensorOp, samples: int) -> None:
@@ -56,7 +66,7 @@ def test_weights_serve_again_where_they_are_the_same() -> None:
 
 @pytest.mark.parametrize("rule", ["double", "single"])
 @pytest.mark.parametrize("shift", range(-31, 31))
-def test_sums_are_scaled_as_the_rule_says(rule: str, shift: int) -> None:
+def test_sums_are_scaled_as_the_rule_says(plain: Products, rule: str, shift: int) -> None:
     bench = bench_of(shifts=shift)
     registers = bench.wide()[0, PARAMETERS : PARAMETERS + 3 * ROW].view(np.int32).reshape(3, LANES)
     registers[0] = bench.random.integers(-(1 << 31), 1 << 31, LANES)
@@ -68,7 +78,9 @@ def test_sums_are_scaled_as_the_rule_says(rule: str, shift: int) -> None:
     registers[1, 16:32] = 1 << 30
     registers[0, 16:40] = np.arange(-12, 12) * (1 << max(0, -shift - 2))  # ties, and what is beside them
     bench.narrow()[0, :8] = 0
-    assert carries(bench, replace(FINAL, rule=rule))
+    op = replace(FINAL, rule=rule)
+    assert carries(bench, op)
+    assert carries(bench, op, by=plain)
 
 
 @pytest.mark.parametrize("shift", [-32, 31, 1 << 30, -(1 << 31)])
@@ -95,16 +107,6 @@ def test_what_it_does_not_know_it_does_not_take(changes: dict[str, Any]) -> None
     bench = bench_of()
     assert by_core(bench, decoded_of(bench, CONVOLUTION)) is not None
     assert by_core(bench, decoded_of(bench, replace(CONVOLUTION, **changes))) is None
-
-
-@pytest.fixture(scope="module")
-def plain(tmp_path_factory: pytest.TempPathFactory) -> Products:
-    """The same for machines without the vectors of this one."""
-    from tilesim.tiled.core import build, timing  # which may not be there
-
-    path: Path = tmp_path_factory.mktemp("plain") / "core.so"
-    build.build(path, "-DPLAIN", *build.STRICT)
-    return Products(timing.loaded(path))
 
 
 @pytest.mark.parametrize("op", OPS.values(), ids=OPS)

@@ -152,8 +152,7 @@ static void new_tile(Core *core, i64 index) {
         Link *link = &tile->links[side];
         link->account = next_account(core);
         if (!beside[side]) continue;
-        link->from = index;
-        link->to = index + steps[side];
+        link->from = index, link->to = index + steps[side];
         link->arrivals = zeros(core, core->chip.mesh_room_beats, sizeof(i64));
         link->sender = &tile->engines[MESH_OUT_NORTH + side];
         link->receiver = &core->tiles[link->to].engines[MESH_IN_NORTH + (side ^ 2)];

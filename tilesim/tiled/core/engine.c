@@ -172,8 +172,7 @@ static i32 cause_of(const Engine *engine, i32 kind) { return kind == FLAG ? CAUS
 static void spend(Tile *tile, i64 *on, i64 cycle) {
     if (on == tile->spending) return;
     if (tile->spending) *tile->spending += cycle - tile->spent_until;
-    tile->spending = on;
-    tile->spent_until = cycle;
+    tile->spending = on, tile->spent_until = cycle;
 }
 
 static void commit_tensor(Core *core, Tile *tile, Engine *engine) {

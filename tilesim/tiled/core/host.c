@@ -113,8 +113,7 @@ static void next_row_of_outfeed(Core *core) {
     core->stirred = 1;
     core->taken++;
     if (++thread->row < rows) {
-        thread->posted = 1;
-        thread->got = 0;
+        thread->posted = 1, thread->got = 0;
         thread->state = READS;
         return;
     }
@@ -168,8 +167,7 @@ static i32 live_classifier(Core *core) {
         case READS:
             if (thread->got) thread->row++;
             thread->got = 0;
-            thread->posted = thread->row < op->rounds;
-            if (thread->posted) return FIFO;
+            if ((thread->posted = thread->row < op->rounds)) return FIFO;
             thread->until = core->cycle + op->classify_cycles;
             thread->state = TURNS;
             break;

@@ -12,8 +12,14 @@ typedef uint8_t u8;
 #define AT_ONCE 8 /* lanes */
 #define WORD 4    /* bytes: a copy of so many takes an instruction */
 
-/* What scales a lane's sum: with wrapping to the left, then exactly, below 0 with `away`. */
-typedef struct { i64 multiplier, nudge, away; i32 left, right; } Lane;
+/* Compiled where it is called, for what the machine there knows. */
+#define INLINE static inline __attribute__((always_inline))
+
+typedef u32 __attribute__((aligned(1), may_alias)) Loose; /* wherever it stands */
+
+/* What lanes scale their sums with: `bias` is added, then shifted `left` and multiplied; then `nudge` is added, below 0
+   `away`, too, and then shifted `up` and, without its lower half, `down`. */
+typedef struct { i64 *nudge, *away, *up; i32 *bias, *left, *multiplier, *down; } Scales;
 
 /* An instruction, the bytes at which its operands begin, and what is worked with. */
 typedef struct {
@@ -25,22 +31,19 @@ typedef struct {
     ProductStep *steps;
     i64 *runs;
     i16 *inputs, *row, *weights;
-    u32 *sums, *biases;
-    Lane *lanes;
+    u32 *sums;
+    Scales scales;
     u8 *made;
 } Work;
 
 /* Bytes less their zero point. */
-static inline void widen(i16 *to, const u8 *from, i64 count, i64 flip, i64 zero) {
-    if (count == WORD)
-        for (i64 k = 0; k < WORD; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
-    else
-        for (i64 k = 0; k < count; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
+INLINE void widen(i16 *to, const u8 *from, i64 count, i64 flip, i64 zero) {
+    for (i64 k = 0; k < count; k++) to[k] = (i16)((from[k] ^ (i32)flip) - (i32)zero);
 }
 
 /* The weights of a block as they are multiplied: some lanes after others, pairs of products of each; of lanes that
    multiply inputs of their own, as they stand. */
-static void pack(const Work *work, const u8 *from) {
+INLINE void pack(const Work *work, const u8 *from) {
     const Product *of = work->of;
     const i64 count = of->inputs;
     for (i64 step = 0, k = 0; step < of->steps; step++) {
@@ -56,14 +59,16 @@ static void pack(const Work *work, const u8 *from) {
     }
 }
 
-static void gather(const Work *work, const u8 *from) {
+INLINE void gather(const Work *work, const u8 *from, i64 run_bytes) {
     const Product *of = work->of;
     i16 *to = work->inputs;
-    for (i64 k = 0; k < of->runs; k++, to += of->run_bytes)
-        widen(to, from + work->runs[k], of->run_bytes, of->input_flip, of->input_zero);
+    for (i64 k = 0; k < of->runs; k++, to += run_bytes)
+        widen(to, from + work->runs[k], run_bytes, of->input_flip, of->input_zero);
 }
 
 #if defined __x86_64__ && !defined PLAIN
+#define VECTORS __attribute__((target("avx2")))
+
 /* Whether machine and system know AVX2. Not every compiler brings what __builtin_cpu_supports asks. */
 static int has_vectors(void) {
     static int known = -1; /* a virtual machine takes long over cpuid */
@@ -75,19 +80,19 @@ static int has_vectors(void) {
 }
 
 /* The same as below. */
-__attribute__((target("avx2"))) static void convolve_vectors(const Work *work) {
+VECTORS static void convolve_vectors(const Work *work) {
     const __m256i *weights = (const __m256i *)work->weights;
     for (u32 *sums = work->sums, *end = sums + work->of->lanes; sums < end; sums += AT_ONCE) {
         __m256i all = _mm256_setzero_si256();
         for (i64 k = 0; k < work->pairs; k++, weights++) {
-            i32 pair;
-            memcpy(&pair, work->inputs + 2 * k, sizeof pair);
-            all = _mm256_add_epi32(all, _mm256_madd_epi16(_mm256_set1_epi32(pair), _mm256_loadu_si256(weights)));
+            __m256i pair = _mm256_set1_epi32((i32) * (const Loose *)(work->inputs + 2 * k));
+            all = _mm256_add_epi32(all, _mm256_madd_epi16(pair, _mm256_loadu_si256(weights)));
         }
         _mm256_storeu_si256((__m256i *)sums, all);
     }
 }
 #else
+#define VECTORS
 static int has_vectors(void) { return 0; }
 static void convolve_vectors(const Work *work) { (void)work; }
 #endif
@@ -103,7 +108,7 @@ static void convolve(const Work *work) {
 }
 
 /* Each lane multiplies inputs of its own. */
-static void multiply(const Work *work, const u8 *inputs) {
+INLINE void multiply(const Work *work, const u8 *inputs) {
     const Product *of = work->of;
     const i16 *weights = work->weights;
     memset(work->sums, 0, (size_t)of->lanes * sizeof *work->sums);
@@ -114,66 +119,64 @@ static void multiply(const Work *work, const u8 *inputs) {
 }
 
 /* The parameters of a block's lanes, by the rule `single` or `double`; 0: a shift that no compiler writes. */
-static int read_lanes(const Work *work, const u8 *parameters) {
-    const i64 size = work->of->register_bytes, high = (i64)1 << 31;
-    memcpy(work->biases, parameters, (size_t)work->of->lanes * sizeof *work->biases);
-    for (i64 k = 0; k < work->of->lanes; k++) {
-        i32 multiplier, shift, single = (i32)work->of->single;
-        memcpy(&multiplier, parameters + size + 4 * k, sizeof multiplier);
-        memcpy(&shift, parameters + 2 * size + 4 * k, sizeof shift);
+INLINE int read_lanes(const Work *work, const u8 *parameters) {
+    const i64 size = work->of->register_bytes, high = (i64)1 << 31, lanes = work->of->lanes;
+    const Scales to = work->scales;
+    memcpy(to.bias, parameters, (size_t)lanes * sizeof(i32));
+    memcpy(to.multiplier, parameters + size, (size_t)lanes * sizeof(i32));
+    for (i64 k = 0; k < lanes; k++) {
+        i32 shift = (i32)((const Loose *)(parameters + 2 * size))[k], single = (i32)work->of->single;
         if (shift < -31 || shift > 30) return 0;
         i32 right = single || shift < 0 ? 31 - shift : 31, twice = !single && shift < 0; /* rounded twice */
         i64 half = (i64)1 << (right - 1);
-        work->lanes[k] = (Lane){multiplier, twice ? half + high / 2 : half, twice ? -high : 0,
-                                single || shift < 0 ? 0 : shift, right};
+        to.nudge[k] = twice ? half + high / 2 : half, to.away[k] = twice ? -high : 0;
+        to.left[k] = single || shift < 0 ? 0 : shift;
+        to.up[k] = right < 32 ? 32 - right : 0, to.down[k] = right < 32 ? 0 : right - 32;
     }
     return 1;
 }
 
 /* Sums become bytes, in words that lanes fill, or else zeros. */
-static void finish(const Work *work, i64 lanes, u8 *to) {
+INLINE void finish(const Work *work, i64 lanes, u8 *to) {
     const Product *of = work->of;
-    const i64 least = of->least, most = of->most, zero = of->output_zero, unit = of->unit_bytes;
+    const i32 least = (i32)of->least, most = (i32)of->most, zero = (i32)of->output_zero;
+    const i64 unit = of->unit_bytes;
+    u32 *sums = work->sums;
+    u8 *made = work->made;
+    const Scales by = work->scales;
     for (i64 k = 0; k < lanes; k++) {
-        const Lane *lane = work->lanes + k;
-        i64 product = (i32)((work->sums[k] + work->biases[k]) << lane->left) * lane->multiplier;
-        i64 away = (product + (1 << 30)) >> 63 & lane->away;
-        i64 value = (i32)((product + lane->nudge + away) >> lane->right);
+        i64 product = (i64)(i32)((sums[k] + (u32)by.bias[k]) << by.left[k]) * by.multiplier[k];
+        product += by.nudge[k] + (product < -(1 << 30) ? by.away[k] : 0);
+        i32 value = (i32)((u64)product << by.up[k] >> 32) >> by.down[k];
         value = value < least ? least : value;
-        work->made[k] = (u8)((value > most ? most : value) + zero);
+        sums[k] = (u32)((value > most ? most : value) + zero);
     }
-    memset(work->made + lanes, 0, (size_t)unit);
-    for (i64 k = 0; k < lanes; k += unit, to += of->word_stride_bytes) {
-        if (unit == WORD)
-            memcpy(to, work->made + k, WORD);
-        else
-            memcpy(to, work->made + k, (size_t)unit);
-    }
+    for (i64 k = 0; k < lanes; k++) made[k] = (u8)sums[k];
+    memset(made + lanes, 0, (size_t)unit);
+    for (i64 k = 0; k < lanes; k += unit, to += of->word_stride_bytes)
+        if (unit == WORD) *(Loose *)to = *(const Loose *)(made + k);
+        else memcpy(to, made + k, (size_t)unit);
 }
 
-static void add_sums(const Work *work, i64 lanes, const u8 *from) {
-    for (i64 k = 0; k < lanes; k++) {
-        u32 sum;
-        memcpy(&sum, from + k * (i64)sizeof sum, sizeof sum);
-        work->sums[k] += sum;
-    }
+INLINE void add_sums(const Work *work, i64 lanes, const u8 *from) {
+    for (i64 k = 0; k < lanes; k++) work->sums[k] += ((const Loose *)from)[k];
 }
 
-static void carry_row(const Work *work, const ProductBlock *block, const ProductRow *row, u8 *narrow, u8 *wide) {
+INLINE void carry_row(const Work *work, const ProductBlock *block, const ProductRow *row, u8 *const *both, int vectors) {
     const Product *of = work->of;
     const i64 *bases = work->bases, lanes = block == work->blocks + of->blocks - 1 ? of->last_lanes : of->lanes;
-    const u8 *inputs = narrow + bases[INPUT] + block->input + row->input;
+    const u8 *inputs = both[0] + bases[INPUT] + block->input + row->input;
     if (of->depthwise)
         multiply(work, inputs);
     else {
-        gather(work, inputs);
-        (has_vectors() ? convolve_vectors : convolve)(work);
+        of->run_bytes == WORD ? gather(work, inputs, WORD) : gather(work, inputs, of->run_bytes);
+        (vectors ? convolve_vectors : convolve)(work);
     }
-    if (bases[SUMS_IN] >= 0) add_sums(work, lanes, wide + bases[SUMS_IN] + block->sums_in + row->sums_in);
+    if (bases[SUMS_IN] >= 0) add_sums(work, lanes, both[1] + bases[SUMS_IN] + block->sums_in + row->sums_in);
     if (bases[SUMS_OUT] < 0)
-        finish(work, lanes, narrow + bases[OUTPUT] + block->output + row->output);
+        finish(work, lanes, both[0] + bases[OUTPUT] + block->output + row->output);
     else
-        memcpy(wide + bases[SUMS_OUT] + block->sums_out + row->sums_out, work->sums, (size_t)lanes * sizeof(u32));
+        memcpy(both[1] + bases[SUMS_OUT] + block->sums_out + row->sums_out, work->sums, (size_t)lanes * sizeof(u32));
 }
 
 /* Whether a sample has other bytes than the one before. */
@@ -181,19 +184,22 @@ static int differs(u8 *const *memories, i64 sample, i64 from, i64 bytes) {
     return !sample || memcmp(memories[2 * sample + 1] + from, memories[2 * sample - 1] + from, (size_t)bytes);
 }
 
-static int carry_block(const Work *work, const ProductBlock *block, u8 *const *memories, i64 samples) {
+INLINE int carry_block(const Work *work, const ProductBlock *block, u8 *const *memories, i64 samples, int vectors) {
     const Product *of = work->of;
     i64 weights = work->bases[WEIGHTS] + block->weights, parameters = work->bases[PARAMETERS] + block->parameters;
     i64 bytes = 2 * of->register_bytes + of->lanes * (i64)sizeof(i32);
     for (i64 k = 0; k < samples; k++) {
-        u8 *narrow = memories[2 * k], *wide = memories[2 * k + 1];
         if (differs(memories, k, weights + of->weights_from, of->weights_bytes))
-            pack(work, wide + weights);
+            pack(work, memories[2 * k + 1] + weights);
         if (work->bases[SUMS_OUT] < 0 && differs(memories, k, parameters, bytes))
-            if (!read_lanes(work, wide + parameters)) return 0;
-        for (i64 row = 0; row < of->rows; row++) carry_row(work, block, work->rows + row, narrow, wide);
+            if (!read_lanes(work, memories[2 * k + 1] + parameters)) return 0;
+        for (i64 row = 0; row < of->rows; row++) carry_row(work, block, work->rows + row, memories + 2 * k, vectors);
     }
     return 1;
+}
+
+VECTORS static int carry_by_vectors(const Work *work, const ProductBlock *block, u8 *const *memories, i64 samples) {
+    return carry_block(work, block, memories, samples, 1);
 }
 
 /* How far the iterations of a nest move operands; NULL: there is no memory. Behind how many loops it has come their
@@ -214,6 +220,7 @@ i64 core_product(const Product *of, const i64 *bases, u8 *const *memories, i64 s
     i64 pairs = (of->steps * of->inputs + 1) / 2, lanes = (of->lanes + AT_ONCE - 1) / AT_ONCE * AT_ONCE;
     size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs > lanes ? 2 * pairs : lanes);
     const i64 *nest = (const i64 *)(of + 1);
+    i64 *a;
     Work work = {.of = of, .bases = bases, .pairs = pairs};
     work.rows = unrolled(&nest, of->rows, sizeof(ProductRow));
     work.blocks = unrolled(&nest, of->blocks, sizeof(ProductBlock));
@@ -225,13 +232,16 @@ i64 core_product(const Product *of, const i64 *bases, u8 *const *memories, i64 s
         work.row = calloc(some, (size_t)of->inputs * sizeof(i16)),
         work.weights = calloc((size_t)(lanes * pairs), 2 * sizeof(i16)),
         work.sums = calloc(some, sizeof(u32)),
-        work.biases = calloc(some, sizeof(u32)),
-        work.lanes = calloc(some, sizeof(Lane)),
         work.made = calloc(some, 1),
+        a = calloc(some, 3 * sizeof(i64) + 4 * sizeof(i32)),
     };
+    i32 *b = (i32 *)(a + 3 * some);
+    work.scales = (Scales){a, a + some, a + 2 * some, b, b + some, b + 2 * some, b + 3 * some};
     i64 can = 1, count = sizeof all / sizeof *all;
     for (i64 k = 0; k < count; k++) can = can && all[k];
-    for (i64 k = 0; k < of->blocks && can; k++) can = carry_block(&work, work.blocks + k, memories, samples);
+    for (ProductBlock *block = work.blocks, *end = block + of->blocks; block < end && can; block++)
+        can = has_vectors() ? carry_by_vectors(&work, block, memories, samples)
+                            : carry_block(&work, block, memories, samples, 0);
     for (i64 k = 0; k < count; k++) free(all[k]);
     return can;
 }

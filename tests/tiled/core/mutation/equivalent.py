@@ -38,9 +38,9 @@ EQUIVALENT = {
         "weights are packed again that are the same",
     "product.c: size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs > lanes ? 2 * pairs : lanes); -> size_t some = (size_t)(lanes + of->unit_bytes), inputs = (size_t)(2 * pairs >= lanes ? 2 * pairs : lanes);":
         "the more of two is the same where they are equal",
-    "product.c: single || shift < 0 ? 0 : shift, right}; -> single || shift <= 0 ? 0 : shift, right};":
+    "product.c: to.left[k] = single || shift < 0 ? 0 : shift; -> to.left[k] = single || shift <= 0 ? 0 : shift;":
         "to the left by 0 is not at all",
-    "product.c: work->made[k] = (u8)((value > most ? most : value) + zero); -> work->made[k] = (u8)((value >= most ? most : value) + zero);":
+    "product.c: sums[k] = (u32)((value > most ? most : value) + zero); -> sums[k] = (u32)((value >= most ? most : value) + zero);":
         "the less of two is the same where they are equal",
     "product.c: for (i64 k = 0; k < lanes; k++) { -> for (i64 k = 0; k <= lanes; k++) { (2)":
         "it is added to the sum of a lane that does not run",
