@@ -64,7 +64,11 @@ static void step(Core *core) {
     EACH(k, core->poked) hear(core, &core->tiles[k]);
     for (i64 k = 0; k < core->chip.bitmap_words; k++) core->asked[k] = core->poked[k] = 0;
     core->stirred |= core->credited_count > 0;
-    while (core->credited_count) core->credited[--core->credited_count]->credits++;
+    while (core->credited_count) {
+        Stop *stop = core->credited[--core->credited_count];
+        stop->credits++;
+        if (stop->wakes_at == NEVER) stop->wakes_at = 0;
+    }
     judge_passages(core);
 }
 

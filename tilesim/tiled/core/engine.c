@@ -327,10 +327,7 @@ static i32 advance_mesh_in(Core *core, Tile *tile, Engine *engine) {
     }
     if (engine->makes_now) {
         engine->fills++;
-        if (++engine->made == OP(engine)->words_an_access) {
-            engine->made = 0;
-            engine->fill_step++;
-        }
+        if (++engine->made == OP(engine)->words_an_access) engine->made = 0, engine->fill_step++;
     }
     return engine->writes_now || engine->makes_now ? BUSY : engine->kind;
 }

@@ -96,8 +96,7 @@ static i32 send_own(Core *core, Stop *stop) {
     Transfer *transfer = &core->transfers[stop->outgoing.transfer];
     if (stop->node && stop->node <= core->chip.tiles) rouse(core, &core->tiles[stop->node - 1], RING_PRODUCER);
     stop->has_outgoing = 0;
-    transfer->afloat++;
-    transfer->sent = stop->outgoing.tail;
+    transfer->afloat++, transfer->sent = stop->outgoing.tail;
     pass(core, stop, stop->outgoing, stop->outgoing.left, 1, 0);
     return BUSY;
 }
@@ -117,9 +116,9 @@ static void arbitrate_stop(Core *core, Stop *stop, Stop *upstream) {
         unmark(core->carrying, stop->node);
         return;
     }
-    i32 kind = pass_on(core, stop);
+    i32 kind = pass_on(core, stop), kept = 0;
+    if (kind == CREDIT && !stop->passings) stop->wakes_at = NEVER; /* until there is one */
     if (stop->has_outgoing && kind != BUSY) kind = send_own(core, stop);
-    int kept = 0;
     for (int k = 0; k < stop->passings; k++) {
         pass_part(core, stop, upstream, &stop->passing[k]);
         if (stop->passing[k].parts) stop->passing[kept++] = stop->passing[k];
