@@ -7,6 +7,7 @@
 #include "bus.c"
 #include "host.c"
 
+/* In the order in which ports serve them: ring, mesh, copies, tensor control. */
 static void arbitrate_tile(Core *core, Tile *tile) {
     u64 asks = (u64)(stirring(tile) & tile->begun), first = asks & (1 << RING_PRODUCER | MESH_BITS);
     for (u64 left = first | (asks & COPY_BITS) << 16 | (asks & 1 << TENSOR) << 32; left; left &= left - 1) {
