@@ -61,7 +61,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     add("--models", type=Path, default=models, metavar="FOLDER", help="where other people's models are (%(default)s)")
     add("--out", type=Path, default=ROOT / "out" / "bench", metavar="FOLDER", help="for bench.md, bench.json and what "
         "is made or installed on the way (%(default)s)")  # fmt: skip
-    add("--rounds", type=_positive, metavar="N", help="how often each is measured (5)")
+    add("--rounds", type=_positive, metavar="N", help="how often each is measured (9)")
     add("--budget", type=float, default=180, metavar="SECONDS", help="no further round of a group after (%(default)s); "
         "what takes a tenth of that is run once")  # fmt: skip
     add("--limit", type=float, default=600, metavar="SECONDS", help="a process is ended after (%(default)s)")
@@ -69,7 +69,7 @@ def parsed(words: Sequence[str]) -> argparse.Namespace:
     options = parser.parse_args(words)
     if options.guide and (options.quick or options.only):
         parser.error("--guide must have a whole run, not --quick or --only")
-    options.rounds = options.rounds or (2 if options.quick else 5)
+    options.rounds = options.rounds or (2 if options.quick else 9)
     try:
         options.out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
