@@ -14,6 +14,5 @@ def changed(op: Op, **changes: Any) -> Op:
     times as long. A compiler makes thousands of them.
     """
     made = object.__new__(type(op))
-    vars(made).update(vars(op))
-    vars(made).update(changes)
+    vars(made).update(vars(op), **changes)
     return made

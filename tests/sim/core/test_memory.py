@@ -48,6 +48,35 @@ def test_written_words_are_read_back(width: int, samples: int, seed: int, data: 
     assert not np.delete(memory.bytes, touched, axis=1).any()
 
 
+@given(accesses(), st.integers(0, 999), st.data())
+def test_what_is_copied_is_what_would_be_read_and_written(
+    access: tuple[int, list[int]], seed: int, data: st.DataObject
+) -> None:
+    width, addresses = access
+    slots = st.lists(st.integers(0, SIZE - 1), min_size=width * len(addresses), max_size=width * len(addresses))
+    in_one_run = data.draw(st.booleans())
+    goals = np.arange(width * len(addresses)) if in_one_run else np.array(data.draw(slots))
+    content = np.random.default_rng(seed).integers(0, 256, (2, 2, 3 * SIZE)).astype(np.uint8)
+    source = Memory("source", SIZE, content=[content[0, :1, :SIZE], content[0, 1:, :SIZE]])
+    copied, written = (
+        Memory("target", 3 * SIZE, content=[block[:1], block[1:]]) for block in (content[1].copy(), content[1].copy())
+    )
+    places, to = Places(np.array(addresses), width), Places(goals, 1)
+    source.copy(places, copied, to)
+    written.write(to, source.read(places))
+    for block, other in zip(copied.blocks, written.blocks, strict=True):
+        assert np.array_equal(block, other)
+
+
+def test_what_is_copied_must_be_in_both_memories() -> None:
+    few, many = Memory("few", SIZE), Memory("many", 2 * SIZE)
+    inside, outside = Places(np.array([0, 8]), 8), Places(np.array([SIZE - 8, SIZE]), 8)
+    for source, target, places, to in ((few, many, outside, inside), (many, few, inside, outside)):
+        with pytest.raises(AccessError, match="few has bytes 0 to 95, not 88 to 103"):
+            source.copy(places, target, to)
+    assert not many.bytes.any()
+
+
 @pytest.mark.parametrize(("address", "shown"), [(-4, "-4 to -1"), (96, "96 to 99"), (94, "94 to 97")])
 def test_addresses_outside_are_refused(address: int, shown: str) -> None:
     memory = Memory("chip.tile0.narrow_memory", SIZE)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tilesim.tiled.dataflow.cuts import BEGAN, RETIRED, ROSE, in_order, pieces
 from tilesim.tiled.dataflow.meetings import Meetings
-from tilesim.tiled.dataflow.order import Order, Refused
+from tilesim.tiled.dataflow.order import Order, Refused, Turn
 from tilesim.tiled.dataflow.senders import ALL, COLUMNS, Senders
 from tilesim.tiled.isa.model.fields import Engine
 
@@ -40,6 +40,9 @@ class Made:
 
     def __init__(self, traits: Mapping[int, Fake], meet: Iterable[tuple[int, int]] | None = None) -> None:
         self.traits = traits.__getitem__
+        every = [traits.get(place, Fake("")) for place in range(max(traits, default=-1) + 1)]
+        self.rounds = np.array([each.rounds for each in every], np.int64)
+        self.rises_early = np.array([each.rises_early for each in every], bool)
         self._meet = None if meet is None else set(meet)
 
     def clash(self, one: int, other: int) -> bool:
@@ -139,13 +142,9 @@ def test_what_leaves_over_the_mesh_has_left_before_it_arrives() -> None:
 
 def carried(
     found: Sequence[Piece], made: Made, *senders: tuple[int, ...], shape: tuple[int, int] = (3, 2)
-) -> list[tuple[int, list[int], int, int]]:
-    done: list[tuple[int, list[int], int, int]] = []
-
-    def carry(place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        done.append((place, [*tiles], first, end))
-
-    Order(cast(Meetings, made), carry, shape).follow(np.array(found), sent(*senders))
+) -> list[Turn]:
+    done: list[Turn] = []
+    Order(cast(Meetings, made), done.append, shape).follow(np.array(found), sent(*senders))
     return done
 
 

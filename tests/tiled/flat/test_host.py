@@ -7,9 +7,7 @@ import pytest
 
 import tilesim
 from tilesim.machines.frame import named
-from tilesim.tiled.flat.columns import CHIP
 from tilesim.tiled.flat.host import Outgoing, Sent, owed, sent
-from tilesim.tiled.flat.tables import requests_of, tables_of
 from tilesim.tiled.isa.model.instructions import Infeed, Outfeed, program_bytes
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.host.sendings import PROGRAM, REQUEST
@@ -63,14 +61,3 @@ def test_pads_stay_behind() -> None:
 @pytest.mark.parametrize(("size_bytes", "rate", "cycles"), [(256, 0, 32), (257, 0, 33), (256, 500_000_000, 256)])
 def test_what_bytes_owe_is_paid_in_their_cycles(size_bytes: int, rate: int, cycles: int) -> None:
     assert owed(size_bytes, rate, made().topology) / (rate or 1) == cycles
-
-
-def test_each_instruction_is_for_a_request() -> None:
-    programs = [tilesim.compile(tilesim.load_network("pocket"), tilesim.load_topology("edge-2x2"))]
-    linked = tilesim.api.link(programs, [0, 0, 0])
-    assert isinstance(linked, Program)
-    numbers = requests_of(linked)
-    assert numbers == sorted(numbers)
-    assert {*numbers} == {0, 1, 2}
-    assert len(numbers) == len(linked.load) + len(linked.run)
-    assert tables_of(linked).chip[CHIP.index("requests")] == 3

@@ -34,9 +34,16 @@ class Places:
     def __len__(self) -> int:
         return int(self.shape[0])
 
+    @property
+    def run(self) -> slice | None:
+        """The bytes, if they follow one another."""
+        if not isinstance(self.where, slice):
+            return None
+        return slice(self.where.start * self.unit_bytes, self.where.stop * self.unit_bytes)
+
     def part(self, first: int, end: int) -> Places:
         """The accesses ``first`` to ``end`` of a list of them."""
-        if (first, end) == (0, len(self)):
+        if end - first == self.shape[0]:
             return self
         several, part = self.width_bytes // self.unit_bytes, copy(self)
         first_unit, end_unit = first * several, end * several
@@ -102,6 +109,17 @@ class Memory:
         for block in self._packed(places):
             block[:, places.where] = data if len(data) == 1 else data[first : first + len(block)]
             first += len(block)
+
+    def copy(self, places: Places, target: Memory, to: Places) -> None:
+        """Write what is at some places to those of a target, whose content is in like blocks."""
+        source, goal = places.run, to.run
+        if source is None or goal is None:
+            target.write(to, self.read(places))
+            return
+        self.check(places.lowest, places.end)
+        target.check(to.lowest, to.end)
+        for block, other in zip(self.blocks, target.blocks, strict=True):
+            other[:, goal] = block[:, source]
 
     def words(self, addresses: NDArray[np.int64], width_bytes: int) -> Bytes:
         """Read ``width_bytes`` at each address: (samples, *addresses.shape, width_bytes)."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from tilesim.tiled.dataflow.cuts import in_order, pieces
@@ -11,7 +10,7 @@ from tilesim.tiled.dataflow.effects import Effects
 from tilesim.tiled.dataflow.host import Host, HostRows, Received
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.mesh import Meshes
-from tilesim.tiled.dataflow.order import Order
+from tilesim.tiled.dataflow.order import Order, Turn
 from tilesim.tiled.dataflow.products import Products
 from tilesim.tiled.dataflow.ring import RingRows
 from tilesim.tiled.dataflow.sent import Sent
@@ -53,9 +52,9 @@ def carried_out(
     effects = Effects(ops, stacks, decoder, products, sent, mesh, ring)
     if probing:
         probing.attach(stacks)
-    turns: list[tuple[int, Sequence[int], int, int]] = []
+    turns: list[Turn] = []
     """The order is worked out as a whole: among copies of large arrays that takes a fifth longer."""
-    order = Order(meetings, lambda *turn: turns.append(turn), (len(ops), topology.tiles))
+    order = Order(meetings, turns.append, (len(ops), topology.tiles))
     for section in (timing.load, timing.run):
         events = in_order(section.events)
         if probing:

@@ -123,10 +123,8 @@ def pieces(events: Numbers, meetings: Meetings, senders: Senders) -> Numbers:
     ``senders`` say what they take of what others send.
     """
     [retirements] = np.nonzero(events[:, 4] == RETIRED)
-    places = np.flatnonzero(np.bincount(events[retirements, 2]))
-    rounds = np.zeros(len(places) and places[-1] + 1, np.int64)
-    rounds[places] = [meetings.traits(place).rounds for place in places.tolist()]
-    whole = np.stack([events[retirements, 2], events[retirements, 1], rounds[events[retirements, 2]]], axis=1)
+    tile, place = events[retirements, 1:3].T
+    whole = np.stack([place, tile, meetings.rounds[place]], axis=1)
     cutter = _Cutter(Stays(events, senders.tiles), meetings, senders)
     cutter.cut()
     numbers = np.concatenate([[number for number, _ in cutter.found], retirements])
@@ -160,12 +158,9 @@ class _Cutter:
 
     def _clashing(self) -> Numbers:
         """Those who are at work when somebody retires whose bytes they touch, and whose flag rises early."""
-        places = np.flatnonzero(np.bincount(self._stays.events[:, 2]))
-        early = np.zeros(len(self._stays.began), bool)
-        early[places] = [self._meetings.traits(place).rises_early for place in places.tolist()]
-        found = self._stays.meanwhile(early)
-        codes, pairs = np.unique(found[:, 2] * len(early) + found[:, 3], return_inverse=True)
-        one, other = np.divmod(codes, len(early)) if len(codes) else (codes, codes)
+        found, count = self._stays.meanwhile(self._meetings.rises_early), len(self._meetings.rises_early)
+        codes, pairs = np.unique(found[:, 2] * count + found[:, 3], return_inverse=True)
+        one, other = np.divmod(codes, count) if len(codes) else (codes, codes)
         clashes = self._meetings.may_clash(one, other)
         clashes[clashes] = [*map(self._meetings.clash, one[clashes].tolist(), other[clashes].tolist())]
         return found[clashes[pairs]]
@@ -177,7 +172,7 @@ class _Cutter:
         numbers, later = self._stays.retired[place, tile], self._stays.retired[sender, its_tile]
         early = (numbers < NOT_YET) & (later > numbers)
         for number, *own in np.stack([numbers, place, tile], axis=1)[early].tolist():
-            yield number, Piece(own[0], own[1], self._meetings.traits(own[0]).rounds)
+            yield number, Piece(own[0], own[1], int(self._meetings.rounds[own[0]]))
 
     def _ask(self, piece: Piece, number: float) -> None:
         """Cut what is under way of what a piece takes of others."""
@@ -195,7 +190,7 @@ class _Cutter:
         self._ask(piece, number)
         mine = Stay(piece.place, began, number)
         for other in self._stays.since(piece.tile, number, self._now):
-            if other.began < number and other.place != piece.place and self._meetings.traits(other.place).rises_early:
+            if other.began < number and other.place != piece.place and self._meetings.rises_early[other.place]:
                 self._part(piece.tile, mine, other)
 
     def _part(self, tile: int, mine: Stay, other: Stay) -> None:

@@ -49,7 +49,7 @@ class Effects:
         self._ops, self._stacks, self._decoder, self._products = ops, stacks, decoder, products
         self._sent, self._mesh, self._ring = sent, mesh, ring
         alike = stacks.alike
-        self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
+        self._word_bytes, self._row_bytes = alike.word_bytes, alike.row_bytes
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
         """The memory that gets what goes over the mesh."""
 
@@ -65,8 +65,8 @@ class Effects:
         for out in np.unique(sender).tolist():
             op = self._ops[out]
             assert isinstance(op, MeshOut)
-            read_bytes[out] = self._access_bytes[op.memory]
-        first, most, taken = (np.full(len(place), k) for k in (0, ALL, self._access_bytes[self._arrives_in]))
+            read_bytes[out] = self._access_bytes(op.memory)
+        first, most, taken = (np.full(len(place), k) for k in (0, ALL, self._access_bytes(self._arrives_in)))
         mesh = place, tile, first, sender, its_tile, first, most, taken, read_bytes[sender]
         rows = np.pad(ring, ((0, 0), (0, 2)), constant_values=1)
         return Senders(np.concatenate([rows, np.stack(mesh, axis=1)]), self._stacks.topology.tiles)
@@ -99,19 +99,22 @@ class Effects:
         yield from map(self._stacks.part, together.values())
 
     def _copy(self, op: Copy, _place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        narrow, wide, part = MemoryName.NARROW, MemoryName.WIDE, self._stacks.part(tiles)
-        source, target = (narrow, wide) if isinstance(op, NarrowToWide) else (wide, narrow)
-        data = _memory(part, source).read(self._places(op.read, source, first, end))
-        _memory(part, target).write(self._places(op.write, target, first, end), data)
+        part, word, row = self._stacks.part(tiles), self._word_bytes, self._row_bytes
+        if isinstance(op, NarrowToWide):
+            reads, writes = self._places(op.read, word, first, end), self._places(op.write, row, first, end)
+            part.narrow.copy(reads, part.wide, writes)
+        else:
+            reads, writes = self._places(op.read, row, first, end), self._places(op.write, word, first, end)
+            part.wide.copy(reads, part.narrow, writes)
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
-        places = self._decoder.ttu.places(op.read, self._access_bytes[memory])
+        places = self._decoder.ttu.places(op.read, self._access_bytes(memory))
         data = _memory(self._stacks.part(tiles), memory).read(places.part(first, end))
         self._sent.put(place, op.tiles, tiles, first, len(places), data)
 
     def _take_words(self, op: MeshIn, place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        memory, size = self._arrives_in, self._access_bytes[self._arrives_in]
+        memory, size = self._arrives_in, self._access_bytes(self._arrives_in)
         places = self._decoder.ttu.places(op.write, size).part(first, end)
         if op.fill is None:
             data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
@@ -137,16 +140,18 @@ class Effects:
         return sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
 
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        places = self._places(op.write, MemoryName.WIDE, first, end)
+        places = self._places(op.write, self._row_bytes, first, end)
         for same, taken in self._ring.taken(place, tiles, first, end):
             part = self._stacks.part(same)
             part.wide.write(places, part.spread(self._ring.rows(taken)))
 
-    def _places(self, traversal: Traversal, memory: MemoryName, first: int, end: int) -> Places:
+    def _access_bytes(self, memory: MemoryName) -> int:
+        return self._row_bytes if memory == MemoryName.WIDE else self._word_bytes
+
+    def _places(self, traversal: Traversal, access_bytes: int, first: int, end: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""
-        size = self._access_bytes[memory]
-        accesses = self._stacks.alike.row_bytes // size
-        return self._decoder.ttu.places(traversal, size).part(first * accesses, end * accesses)
+        places, accesses = self._decoder.ttu.places(traversal, access_bytes), self._row_bytes // access_bytes
+        return places.part(first * accesses, end * accesses)
 
     _verbs: ClassVar[Mapping[type, Callable[..., None]]] = {
         TensorOp: _compute,

@@ -38,14 +38,14 @@ class Refused(Exception):
         self.place, self.why = place, why
 
 
-Carry: TypeAlias = Callable[[int, Sequence[int], int, int], None]
-"""Carries iterations of an instruction out: its place, tiles, from which to which."""
+Turn: TypeAlias = tuple[int, Sequence[int], int, int]
+"""Iterations of an instruction that are carried out at once: its place, tiles, from which to which."""
 
 
 class Order:
     """Carries pieces out; ``shape`` says how many instructions there are, on how many tiles."""
 
-    def __init__(self, meetings: Meetings, carry: Carry, shape: tuple[int, int]) -> None:
+    def __init__(self, meetings: Meetings, carry: Callable[[Turn], None], shape: tuple[int, int]) -> None:
         self.meetings, self.carry = meetings, carry
         self.done = np.zeros(shape, np.int64)
         """Up to which iteration each instruction is carried out on each tile."""
@@ -118,7 +118,7 @@ class _Section:
         for effect in order.tolist():
             begin, end = self._from[effect : effect + 2]
             if free[effect] and not self._held and self._left[effect] == end - begin:
-                self._order.carry(self._place[effect], tiles[begin:end], 0, self._end[effect])
+                self._order.carry((self._place[effect], tiles[begin:end], 0, self._end[effect]))
                 passed.append(effect)
                 continue
             self._pass(passed)
@@ -267,7 +267,7 @@ class _Section:
         """Carry an effect out on some tiles; those for whom nobody is in the way any longer."""
         place, end = self._place[effect], self._end[effect]
         if len(self._of_place[place]) == 1:
-            self._order.carry(place, tiles.tolist(), 0, end)
+            self._order.carry((place, tiles.tolist(), 0, end))
             self._order.done[place][tiles] = end
         else:
             self._carry_on(place, tiles, end)
@@ -290,5 +290,5 @@ class _Section:
         done = self._order.done[place, tiles]
         for first in {*done.tolist()}:
             if first < end:
-                self._order.carry(place, tiles[done == first].tolist(), first, end)
+                self._order.carry((place, tiles[done == first].tolist(), first, end))
         self._order.done[place, tiles] = np.maximum(done, end)

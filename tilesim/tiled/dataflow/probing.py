@@ -41,7 +41,7 @@ class Probing:
 
     def carried(self, place: int, tiles: Sequence[int], end: int) -> None:
         """An instruction's effect has been carried out on some tiles, up to an iteration."""
-        if end == self.meetings.traits(place).rounds:
+        if end == self.meetings.rounds[place]:
             for tile in tiles:
                 self._probe.retired(tile, self._ops[place].label)
 

@@ -16,6 +16,7 @@ from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.sim.pipe.costs import Costs
 from tilesim.tiled.flat.columns import BEFORE_IT_BEGINS, COLUMNS, EVERYWHERE, ISSUES, OPS, SOURCES, WRITES
 from tilesim.tiled.flat.host import Outgoing, owed
+from tilesim.tiled.flat.listing import Headers, layers_of, requests_of
 from tilesim.tiled.isa.model.accesses import words_per_access
 from tilesim.tiled.isa.model.fields import Engine, Flag, Nest
 from tilesim.tiled.isa.model.instructions import (
@@ -37,10 +38,9 @@ from tilesim.tiled.isa.model.instructions import (
     WideToNarrow,
     Work,
     counted_nest,
-    header_of,
     raised_flag,
 )
-from tilesim.tiled.isa.model.likeness import Forms
+from tilesim.tiled.isa.model.likeness import form_numbers
 from tilesim.tiled.isa.model.loops import completions, gates, iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.units.host.sendings import takes_from_host
@@ -55,13 +55,15 @@ ENGINES = {engine: k for k, engine in enumerate(Engine)}
 FLAGS = {flag: k for k, flag in enumerate(Flag)}
 KINDS = {op: k for k, op in enumerate(OPS)}
 OF_CONTROLLER = (Infeed, Outfeed, ScalarFence)
+UNLIKE = (Outfeed, ScalarFence)
+"""No two of them do the same: what they do depends on those before, or on their labels."""
 
 
 class RowMaker:
     """Makes rows, and keeps what they point at: equal lists and bitmaps once."""
 
     def __init__(self, program: Program, decoder: Decoder | None = None, holds: Holds = NO_HOLDS) -> None:
-        topology = program.topology
+        self._program, topology = program, program.topology
         self.bitmap_words = ceil((topology.tiles + 3) / 64)
         self._topology = topology
         self._bus_bytes = topology.instruction_bus.width_bytes
@@ -76,9 +78,7 @@ class RowMaker:
         self._holds: dict[str, list[tuple[int, int]]] = defaultdict(list)
         for (label, tile), cycle in holds.items():
             self._holds[label].append((EVERYWHERE if tile is None else tile, cycle))
-        self._number = program.once(Forms).number
         self._rows: list[Row] = []
-        self._by_form: dict[Hashable, tuple[int, Costs | None]] = {}
 
     def pool(self) -> NDArray[np.int64]:
         """What the rows' lists hold."""
@@ -90,41 +90,42 @@ class RowMaker:
         return np.array(parts or [0], np.uint64)
 
     def rows(self) -> NDArray[np.int64]:
-        """The rows, by the numbers that :meth:`shared` gives."""
+        """The rows of all instructions, of load and run, but for :data:`OWN`; those that do the same have the same."""
         none = (0,) * len(COLUMNS)
+        chosen = [*self._chosen()]
         rows = [[*map(row.get, COLUMNS, none)] for row in self._rows]
-        return np.array(rows, np.int64).reshape(-1, len(COLUMNS))
+        return np.array(rows, np.int64).reshape(-1, len(COLUMNS))[chosen]
 
-    def shared(self, op: Any) -> int:
-        """The number of its row. Instructions for a tile's engines that do the same have the same one."""
-        if not isinstance(op, Work):
-            return self._put(op)
-        costs = self._decoder.tensorop(op, self._memories).effort.costs if isinstance(op, TensorOp) else None
-        form = self._number(op), getattr(op, "to", 0), id(costs)
-        if form not in self._by_form:
-            self._by_form[form] = self._put(op), costs  # with its costs, so that no others have their id
-        return self._by_form[form][0]
+    def _chosen(self) -> Iterator[int]:
+        """Which of the rows each has."""
+        known: dict[Hashable, tuple[int, Costs | None]] = {}
+        ops = (*self._program.load, *self._program.run)
+        for op, number in zip(ops, self._program.once(form_numbers), strict=True):
+            if isinstance(op, UNLIKE):
+                yield self._put(op)
+                continue
+            costs = self._decoder.tensorop(op, self._memories).effort.costs if isinstance(op, TensorOp) else None
+            form = number, getattr(op, "to", 0), id(costs)
+            if form not in known:
+                known[form] = self._put(op), costs  # with its costs, so that no others have their id
+            yield known[form][0]
 
     def _put(self, op: Any) -> int:
         self._rows.append({"kind": KINDS["work"], **self._makers[type(op)](self, op)})
         return len(self._rows) - 1
 
-    def own(self, op: Any, size_bytes: int, request: int) -> tuple[int, ...]:
-        """What is its own: the numbers of :data:`OWN`; it takes so many bytes on the instruction bus, and is for the
-        ``request`` of that number.
-        """
-        header = header_of(op, self._topology.tiles)
-        return (
-            -(-size_bytes // self._bus_bytes),
-            self._bitmap(header),
-            header.bit_length() - 1,
-            request * self._layers + op.layer + 1,
-            *(self._gates(op) if isinstance(op, Work) else (0, 0)),
-            *(self._held(op) if self._holds else (0, 0)),
-        )
+    def own(self) -> NDArray[np.int64]:
+        """What each instruction has of its own, a row of :data:`OWN`."""
+        program, ops = self._program, (*self._program.load, *self._program.run)
+        headers, sizes = program.once(Headers), np.array([*chain(*program.once(bus_bytes))], np.int64)
+        bitmaps = np.array([*map(self._bitmap, headers.unlike)], np.int64)[headers.number]
+        layers = program.once(requests_of) * self._layers + program.once(layers_of) + 1
+        gates = np.array([*map(self._gates, ops)], np.int64).reshape(-1, 2)
+        holds = np.array([*map(self._held, ops)], np.int64).reshape(-1, 2) if self._holds else np.zeros_like(gates)
+        return np.column_stack([-(-sizes // self._bus_bytes), bitmaps, headers.stops - 1, layers, gates, holds])
 
-    def _gates(self, op: Work) -> tuple[int, int]:
-        if not op.wait:
+    def _gates(self, op: Any) -> tuple[int, int]:
+        if not getattr(op, "wait", ()):
             return 0, 0
         waits = [(BEFORE_IT_BEGINS, FLAGS[each.flag], each.expected) for each in op.wait if each.loop is None]
         held = gates(self._nest(op), op.wait) if len(waits) < len(op.wait) else ()

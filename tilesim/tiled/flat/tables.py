@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain, repeat
+from itertools import repeat
 from math import ceil
 
 import numpy as np
@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from tilesim.machines.holds import NO_HOLDS, Holds
 from tilesim.tiled.flat.columns import ACCOUNTS_A_TILE, CHIP, COLUMNS, SENDINGS, STEPS
 from tilesim.tiled.flat.host import owed, sent, step_rows
-from tilesim.tiled.flat.rows import OWN, RowMaker, bus_bytes
+from tilesim.tiled.flat.rows import OWN, RowMaker
 from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.instructions import Classify, Infeed, Instruction, RingProduce
 from tilesim.tiled.isa.model.program import Program
@@ -45,27 +45,12 @@ def tables_of(program: Program, decoder: Decoder | None = None, holds: Holds = N
     before which cycles of a section instructions do not begin.
     """
     maker = RowMaker(program, decoder, holds)
-    ops, sizes = (*program.load, *program.run), chain.from_iterable(program.once(bus_bytes))
-    shared, own = [], []
-    for op, size_bytes, request in zip(ops, sizes, requests_of(program), strict=True):
-        shared.append(maker.shared(op))
-        own.append(maker.own(op, size_bytes, request))
-    rows = maker.rows()[shared]
-    rows[:, [COLUMNS.index(name) for name in OWN]] = np.array(own, np.int64).reshape(-1, len(OWN))
+    rows = maker.rows()
+    rows[:, [COLUMNS.index(name) for name in OWN]] = maker.own()
     load, run = (_sent(program, section) for section in (program.load, program.run))
     of_chip = _chip(program, maker.bitmap_words, int(max(load[:, 2].sum(), run[:, 2].sum())))
     chip = np.array([of_chip[name] for name in CHIP], np.int64)
     return Tables(rows, maker.pool(), maker.bitmaps(), chip, (load, run), _steps(program))
-
-
-def requests_of(program: Program) -> list[int]:
-    """The number of the request for which each instruction is, of those of load and run."""
-    begins, number = {request.begins for request in program.requests if request.begins}, 0
-    numbers = [0] * len(program.load)
-    for op in program.run:
-        numbers.append(number)
-        number += op.label in begins
-    return numbers
 
 
 def _sent(program: Program, section: Sequence[Instruction]) -> Numbers:

@@ -7,7 +7,7 @@ program. Each unit has it for one of the instructions of every layer.
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import chain, repeat
 from typing import Any, ClassVar
 
@@ -23,10 +23,12 @@ from tilesim.tiled.dataflow.cuts import BEGAN, ROSE
 from tilesim.tiled.flat.accounts import PROCESSOR
 from tilesim.tiled.flat.columns import CAUSES, UNITS
 from tilesim.tiled.flat.host import Outgoing, last_rows, sent
+from tilesim.tiled.flat.listing import Headers, layers_of, requests_of
 from tilesim.tiled.flat.readout import Timing
 from tilesim.tiled.flat.rows import bus_bytes, reply_bytes
-from tilesim.tiled.flat.tables import Numbers, requests_of
+from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.accesses import operands, words_per_access
+from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.fields import Engine, Side, bits, neighbour
 from tilesim.tiled.isa.model.instructions import (
     Classify,
@@ -39,9 +41,8 @@ from tilesim.tiled.isa.model.instructions import (
     RingProduce,
     TensorOp,
     WideToNarrow,
-    header_of,
 )
-from tilesim.tiled.isa.model.likeness import Forms
+from tilesim.tiled.isa.model.likeness import form_numbers
 from tilesim.tiled.isa.model.loops import iterations
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.isa.model.tile_sets import tile_rows
@@ -138,6 +139,7 @@ class _Counter:
         self._sides: dict[tuple[type, str], list[tuple[str, Action]]] = {}
         self._layers = layers = len(program.layers) + 1
         """The last one is none."""
+        self._layer_of = program.once(layers_of)[len(program.load) :]
         self.moved: dict[str, Numbers] = defaultdict(lambda: np.zeros(layers, np.int64))
         """By the unit's track, for each layer."""
         self._passed: Counter[tuple[int, int, int]] = Counter()
@@ -145,19 +147,15 @@ class _Counter:
         self._produced = np.zeros((self._topology.tiles, layers), np.int64)
         self._sent: Counter[tuple[Side, int, int]] = Counter()
         """What goes over the mesh, by the side, the tiles and the layer."""
-        self._carried: Counter[tuple[int, int]] = Counter()
-        """By how many stops an instruction passes, and the layer, -1 for none."""
 
     def count(self) -> None:
-        tiles = self._topology.tiles
         for each in sent(self._program, self._program.run):
             self.moved["chip.host.infeed"][each.layer] += each.size_bytes
-        _, sizes = self._program.once(bus_bytes)
-        for op, size_bytes in zip(self._program.run, sizes, strict=True):
-            if size_bytes:
-                self._carried[header_of(op, tiles).bit_length(), op.layer] += size_bytes
-            if type(op) in self._counters:
-                self._counters[type(op)](self, op)
+        by_type, begin = self._program.once(ByType), len(self._program.load)
+        for kind, count in self._counters.items():
+            own: Sequence[tuple[int, Any]] = by_type.of(kind)
+            for op in (op for place, op in own if place >= begin):
+                count(self, op)
         for op, times in self._moving():
             self._movers[type(op)](self, op, times)
         self._carry()
@@ -190,22 +188,18 @@ class _Counter:
         """The instructions that move bytes of tiles: one for all that are alike, for the same tiles, layer and
         receivers, and how many these are.
         """
-        number = self._program.once(Forms).number
-        first: dict[Hashable, Any] = {}
-        times: Counter[Hashable] = Counter()
-        ops: Iterable[Any] = self._program.run
-        for op in ops:
-            if type(op) in self._movers:
-                same = number(op), op.tiles, op.layer, getattr(op, "to", 0)
-                first.setdefault(same, op)
-                times[same] += 1
-        return ((op, times[same]) for same, op in first.items())
+        begin, ops = len(self._program.load), self._program.run
+        numbers = self._program.once(form_numbers)[begin:]
+        headers = self._program.once(Headers).number[begin:].tolist()
+        same = [*zip(numbers, headers, self._layer_of.tolist(), (getattr(op, "to", 0) for op in ops), strict=True)]
+        times, first = Counter(same), dict(zip(reversed(same), reversed(ops), strict=True))
+        return ((first[each], count) for each, count in times.items() if type(first[each]) in self._movers)
 
     def _carry(self) -> None:
         """Over the instruction bus, from stop to stop."""
-        carried = np.zeros((self._topology.instruction_bus_stops + 1, len(self._program.layers) + 1), np.int64)
-        for (stops, layer), size_bytes in self._carried.items():
-            carried[stops, layer] += size_bytes
+        carried = np.zeros((self._topology.instruction_bus_stops + 1, self._layers), np.int64)
+        begin, (_, sizes) = len(self._program.load), self._program.once(bus_bytes)
+        np.add.at(carried, (self._program.once(Headers).stops[begin:], self._layer_of), sizes)
         passed = carried[::-1].cumsum(axis=0)[-2::-1]
         self.moved["chip.controller"] += carried.sum(axis=0)
         self.moved |= {f"chip.instruction_bus.stop{stop}": passing for stop, passing in enumerate(passed)}
@@ -298,9 +292,10 @@ def _parts(program: Program, timing: Timing) -> list[Shares]:
     assert timing.waits is not None
     events, ops = timing.run.events, (*program.load, *program.run)
     begins = {request.begins for request in program.requests if request.begins}
-    issued = events[events[:, 3] == len(Engine) + UNITS.index("controller")].tolist()
-    starts = [timing.start, *(cycle for cycle, _, place, *_ in issued if ops[place].label in begins)]
-    who = np.array([*zip(requests_of(program), (op.layer for op in ops), strict=True)], np.int64).reshape(-1, 2)
+    first = [place for place, op in enumerate(ops) if op.label in begins] if begins else []
+    issued = (events[:, 3] == len(Engine) + UNITS.index("controller")) & np.isin(events[:, 2], first)
+    starts = [timing.start, *events[issued, 0].tolist()]
+    who = np.stack([program.once(requests_of), program.once(layers_of)], axis=1)
     tile, op, cause, since, until = timing.waits.T
     waits = np.stack([tile, who[op, 1], cause, since, until], axis=1)
     spent, worked = np.roll(timing.spent.sum(axis=0), -1, axis=1), _worked(who, events)

@@ -6,9 +6,9 @@ from typing import Any, get_args, get_type_hints
 import pytest
 
 from tests.assembly.machines import OP, SAMPLE
-from tilesim.tiled.isa.model.fields import Flag, Reference, Traversal, Watcher
-from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Broadcast, MeshIn, Side
-from tilesim.tiled.isa.model.likeness import _OPERANDS, APART, Forms, Kinds, base_of, likeness
+from tilesim.tiled.isa.model.fields import Flag, Loop, Nest, Reference, Traversal, Watcher
+from tilesim.tiled.isa.model.instructions import INSTRUCTIONS, Broadcast, MeshIn, NarrowToWide, Side
+from tilesim.tiled.isa.model.likeness import _OPERANDS, APART, Kinds, bases_of, form_numbers, likeness, shape
 
 
 def test_who_does_it_for_what_and_when_does_not_matter() -> None:
@@ -40,7 +40,33 @@ def test_each_kind_has_its_own() -> None:
 def test_a_form_leaves_out_where_operands_begin_and_nothing_else() -> None:
     moved = replace(OP, input=OP.input._replace(base=OP.input.base + 64), label="moved")
     wider = replace(OP, input=OP.input._replace(strides=(("y", 128), ("z", -4))))
-    forms, kinds = Forms(SAMPLE), Kinds(SAMPLE)
-    assert [forms.number(op) for op in (OP, moved, wider, OP)] == [0, 0, 1, 0]
+    assert shape(moved) == shape(OP) != shape(wider)
+    assert form_numbers(replace(SAMPLE, load=(), run=(OP, moved, wider, OP))) == [0, 0, 1, 0]
+    kinds = Kinds(SAMPLE)
     assert [kinds.number(op) for op in (OP, moved, wider, OP)] == [0, 1, 2, 0]
-    assert (base_of(moved, "input"), base_of(OP, "input")) == (OP.input.base + 64, OP.input.base)
+
+
+def test_where_operands_begin_is_told_of_all_that_have_the_same_form() -> None:
+    moved = replace(OP, input=OP.input._replace(base=OP.input.base + 64))
+    assert bases_of(OP, ["input"])(moved) == (OP.input.base + 64,)
+    line = Traversal(Nest((Loop("r", 4),)), Reference(256, (("r", 64),)))
+    copy = NarrowToWide(tiles=1, read=line, write=line._replace(reference=Reference(8, (("r", 64),))))
+    assert bases_of(copy, ["write", "read"])(copy) == (8, 256)
+
+
+@pytest.mark.parametrize("kind", [*INSTRUCTIONS])
+def test_the_shape_of_each_kind_has_all_that_its_likeness_has_but_bases(kind: type[Any]) -> None:
+    line = Traversal(Nest((Loop("r", 4),)), Reference(256, (("r", 64),)))
+    made = {"Reference": Reference(64, (("r", 4),)), "Traversal": line}
+    op = kind(**{each.name: made.get(str(each.type).partition(" |")[0], each.name) for each in fields(kind)})
+    for name in sorted({each.name for each in fields(kind)} - APART - {*_OPERANDS[kind]}):
+        assert shape(replace(op, **{name: "other"})) != shape(op), name
+    for name in _OPERANDS[kind]:
+        operand = getattr(op, name)
+        of = operand if isinstance(operand, Reference) else operand.reference
+        moved, stretched = of._replace(base=of.base + 4), of._replace(strides=(("r", 8),))
+        both = [each if operand is of else operand._replace(reference=each) for each in (moved, stretched)]
+        assert shape(replace(op, **{name: both[0]})) == shape(op) != shape(replace(op, **{name: both[1]})), name
+        if operand is not of:
+            longer = operand._replace(nest=Nest((Loop("r", 5),)))
+            assert shape(replace(op, **{name: longer})) != shape(op), name

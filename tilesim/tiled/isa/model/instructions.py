@@ -433,6 +433,7 @@ ControllerInstruction: TypeAlias = Infeed | Outfeed | ScalarFence
 Instruction: TypeAlias = TileInstruction | Classify | ControllerInstruction
 
 INSTRUCTIONS: tuple[type[Instruction], ...] = get_args(Instruction)
+_FOR_CLASSIFIER = {kind for kind in INSTRUCTIONS if SHEET[kind.mnemonic].goes is Goes.CLASSIFIER}
 
 
 def program_bytes(instructions: Iterable[Instruction]) -> int:
@@ -442,7 +443,7 @@ def program_bytes(instructions: Iterable[Instruction]) -> int:
 
 def header_of(op: Instruction, tiles: int) -> int:
     """The stops on the instruction bus that an instruction is for: its tiles, or the classifier behind the last one."""
-    return 1 << tiles if op.row.goes is Goes.CLASSIFIER else getattr(op, "tiles", 0)
+    return 1 << tiles if type(op) in _FOR_CLASSIFIER else getattr(op, "tiles", 0)
 
 
 def counted_nest(op: Work) -> Nest:
