@@ -14,5 +14,7 @@ def changed(op: Op, **changes: Any) -> Op:
     times as long. A compiler makes thousands of them.
     """
     made = object.__new__(type(op))
-    vars(made).update(vars(op), **changes)
+    its_fields = vars(made)
+    its_fields.update(vars(op))
+    its_fields.update(changes)
     return made

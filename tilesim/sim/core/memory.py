@@ -28,18 +28,13 @@ class Places:
         first, several = addresses.reshape(-1) // self.unit_bytes, width_bytes // self.unit_bytes
         units = first if several == 1 else (first[:, None] + np.arange(several)).reshape(-1)
         in_one_run = units.size > 0 and bool((units[1:] - units[:-1] == 1).all())
-        self.where: slice | NDArray[np.int64] = slice(int(units[0]), int(units[-1]) + 1) if in_one_run else units
-        """The units: as one run, if they are."""
+        if in_one_run:
+            self.unit_bytes = 1
+        self.where: slice | NDArray[np.int64] = slice(self.lowest, self.end) if in_one_run else units
+        """The units; in one run, if they are one, of bytes."""
 
     def __len__(self) -> int:
         return int(self.shape[0])
-
-    @property
-    def run(self) -> slice | None:
-        """The bytes, if they follow one another."""
-        if not isinstance(self.where, slice):
-            return None
-        return slice(self.where.start * self.unit_bytes, self.where.stop * self.unit_bytes)
 
     def part(self, first: int, end: int) -> Places:
         """The accesses ``first`` to ``end`` of a list of them."""
@@ -112,8 +107,8 @@ class Memory:
 
     def copy(self, places: Places, target: Memory, to: Places) -> None:
         """Write what is at some places to those of a target, whose content is in like blocks."""
-        source, goal = places.run, to.run
-        if source is None or goal is None:
+        source, goal = places.where, to.where
+        if not (isinstance(source, slice) and isinstance(goal, slice)):
             target.write(to, self.read(places))
             return
         self.check(places.lowest, places.end)

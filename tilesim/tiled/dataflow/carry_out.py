@@ -40,7 +40,7 @@ def carried_out(
             written when the probe reads it.
         AccessError: an address outside its memory.
     """
-    topology, ops = program.topology, (*program.load, *program.run)
+    topology, ops, watched = program.topology, (*program.load, *program.run), watched or Watched()
     assert timing.load is not None
     assert timing.run is not None
     assert timing.transfers is not None
@@ -64,8 +64,7 @@ def carried_out(
         senders = effects.senders()
         order.follow(pieces(events, meetings, senders), senders)
         for place, tiles, first, end in turns:
-            if watched:
-                watched.move_for(ops[place].layer)
+            watched.layer = max(watched.layer, ops[place].layer)
             effects.carry(place, tiles, first, end)
             if probing:
                 probing.carried(place, tiles, end)

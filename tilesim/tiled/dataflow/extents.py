@@ -106,7 +106,10 @@ class Extents:
         first_of_form, counts = (of_form.cumsum() - of_form)[which], of_form[which]
         of = np.repeat(works, counts)
         own = np.arange(len(of)) + np.repeat(first_of_form + counts - counts.cumsum(), counts)
-        bases = np.fromiter(chain(*(self._forms[place].bases(self._ops[place]) for place in works.tolist())), float)
+        each = zip(which.tolist(), works.tolist(), strict=True)
+        bases = np.fromiter(
+            chain.from_iterable([forms[number].bases(self._ops[place]) for number, place in each]), float
+        )
         low, high, memory, its_end, hull = spans[own].T
         base = bases.clip(-FARTHEST_BASE, FARTHEST_BASE).astype(np.int64)
         first, end = base + low, base + high

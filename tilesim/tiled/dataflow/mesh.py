@@ -33,6 +33,7 @@ class Meshes:
         self._beside = np.array([[-1 if tile is None else tile for tile in beside] for beside in there])
         self._begun: Numbers = np.empty((0, 2), np.int64)
         [self._takers] = (self._in >= 0).nonzero()
+        self._row = {place: row for row, place in enumerate(self._takers.tolist())}
         self._senders = np.full((len(self._takers), topology.tiles, 2), -1, np.int32)
         """By instruction that takes, and tile: the instruction and the tile that send."""
 
@@ -43,7 +44,7 @@ class Meshes:
 
     def senders(self, place: int, tiles: Sequence[int]) -> tuple[list[int], list[int]]:
         """Of an instruction on some tiles: the instructions, and the tiles, that send."""
-        outs, their_tiles = self._senders[self._takers.searchsorted(place), tiles].T.tolist()
+        outs, their_tiles = self._senders[self._row[place], tiles].T.tolist()
         return outs, their_tiles
 
     def hear(self, events: Numbers) -> None:

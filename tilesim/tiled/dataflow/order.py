@@ -8,7 +8,8 @@ tiles, the one that retired first is carried out for those tiles where it can.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cached_property
 from itertools import compress, pairwise
 from math import isqrt
 from typing import TypeAlias
@@ -97,9 +98,6 @@ class _Section:
         """What effects take that others send: the tile that takes, an instruction, its tile, up to which iteration."""
         self._needs_from = np.searchsorted(effects[taker], np.arange(len(ends) + 1)).tolist()
         """Where those of each begin."""
-        self._of_place: dict[int, list[int]] = defaultdict(list)
-        for effect in np.lexsort((upto, places)).tolist():
-            self._of_place[self._place[effect]].append(effect)
         self._begun = range(0)
         """Those that have begun, and a few that are over."""
         self._over = bytearray(len(ends))
@@ -196,6 +194,14 @@ class _Section:
             unsent = [other for other in self._of_place[place] if self._when[other, tile] < NOT_YET]
             short = sum(self._end[other] < end for other in unsent)
             yield from [*unsent, effect][: short + 1]  # itself, if it is never sent
+
+    @cached_property
+    def _of_place(self) -> Mapping[int, Sequence[int]]:
+        """All effects of each instruction, in order."""
+        found: dict[int, list[int]] = defaultdict(list)
+        for effect in np.lexsort((self._ends, self._places)).tolist():
+            found[self._place[effect]].append(effect)
+        return found
 
     def _held_on(self, effect: int, begun: Sequence[int]) -> Tiles:
         """The tiles where somebody who has begun is in the way."""

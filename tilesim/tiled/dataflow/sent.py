@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -16,7 +16,8 @@ class Sent:
     def __init__(self, samples: int) -> None:
         self.samples = samples
         self._data: dict[int, Bytes] = {}
-        self._rows: dict[int, dict[int, int]] = {}
+        self._rows: dict[int, Mapping[int, int]] = {}
+        self._by_mask: dict[int, Mapping[int, int]] = {}
 
     def put(self, place: int, mask: int, tiles: Sequence[int], first: int, count: int, data: Bytes) -> None:
         """Accesses from ``first`` on of the instruction at ``place``, which makes ``count`` of them on each tile of a
@@ -24,7 +25,7 @@ class Sent:
         """
         data = data.reshape(len(tiles), self.samples, *data.shape[1:])
         if place not in self._data:
-            self._rows[place] = {tile: row for row, tile in enumerate(bits(mask))}
+            self._rows[place] = self._rows_of(mask)
             if (len(tiles), data.shape[2]) == (len(self._rows[place]), count):
                 self._data[place] = data
                 return
@@ -37,3 +38,9 @@ class Sent:
         data, numbers = self._data[place], [self._rows[place][tile] for tile in tiles]
         first, count = numbers[0], len(numbers)
         return data[first : first + count] if numbers == [*range(first, first + count)] else data[numbers]
+
+    def _rows_of(self, mask: int) -> Mapping[int, int]:
+        """The row of each tile of a mask, of which there are few."""
+        if mask not in self._by_mask:
+            self._by_mask[mask] = {tile: row for row, tile in enumerate(bits(mask))}
+        return self._by_mask[mask]

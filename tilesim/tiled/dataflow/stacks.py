@@ -61,11 +61,12 @@ class Stacks:
     def part(self, tiles: Sequence[int]) -> Part:
         """The tiles, in order, in as few blocks as are views."""
         key = tuple(tiles)
-        if key not in self._parts:
+        part = self._parts.get(key)
+        if part is None:
             runs, alike = [*_runs(key, self.samples == 1)], self.alike
             narrow, wide = self._memory(alike.narrow, self.narrow, runs), self._memory(alike.wide, self.wide, runs)
-            self._parts[key] = Part(key, narrow, wide, alike)
-        return self._parts[key]
+            part = self._parts[key] = Part(key, narrow, wide, alike)
+        return part
 
     def places(self, tiles: Sequence[int]) -> NDArray[np.uintp]:
         """Where the narrow and the wide memory of each sample of the tiles begin in the machine's own, (samples, 2)."""

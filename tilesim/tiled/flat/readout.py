@@ -20,7 +20,8 @@ class Watched:
         self.section = "load"
         self.cycles: Numbers = np.zeros(2, np.int64)
         """What the core writes to; the first one is the cycle in the section."""
-        self._layer = -1
+        self.layer = -1
+        """The foremost layer that bytes were moved for; -1 if there is none yet."""
 
     @property
     def cycle(self) -> int:
@@ -28,12 +29,8 @@ class Watched:
 
     @property
     def foremost(self) -> int | None:
-        """The foremost layer that bytes were moved for; None if there is none yet."""
-        return None if self._layer < 0 else self._layer
-
-    def move_for(self, layer: int) -> None:
-        """Bytes are moved now for a layer."""
-        self._layer = max(self._layer, layer)
+        """The foremost layer, None if there is none yet."""
+        return None if self.layer < 0 else self.layer
 
 
 class SectionLog(Struct, frozen=True):

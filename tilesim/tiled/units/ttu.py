@@ -66,10 +66,11 @@ class TraversalForm(Struct, frozen=True):
             self._places.clear()
             self._alike.clear()
         same = traversal, access_bytes, parts
-        if same not in self._alike:
+        places = self._alike.get(same)
+        if places is None:
             addresses = self.addresses(traversal.nest, traversal.reference)
             if parts > 1:
                 addresses = (addresses[:, None] + np.arange(parts) * (access_bytes // parts)).reshape(-1)
-            self._alike[same] = Places(addresses, access_bytes // parts)
-        self._places[key] = traversal, self._alike[same]
-        return self._alike[same]
+            places = self._alike[same] = Places(addresses, access_bytes // parts)
+        self._places[key] = traversal, places
+        return places
