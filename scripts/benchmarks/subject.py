@@ -82,11 +82,27 @@ def _elsewhere(kind: str, arguments: Record) -> Record:
     return record
 
 
-def instructions(kind: str, count: int) -> Record:
-    """Run a program of nothing but ``count`` instructions of a kind."""
-    program = repeated(kind, count)
+def instructions(kind: str, count: int, proves: bool = True) -> Record:
+    """Run a program of nothing but ``count`` instructions of a kind, which is to be proven first, or has been."""
+    program = repeated(kind, count) if proves else _proven_elsewhere(kind, count)
+    gc.collect()
     run, simulating = timed(lambda: tilesim.simulate(program, []))
     return {**simulating, "cycles": run.cycles, "instructions": count}
+
+
+def _proven_elsewhere(kind: str, count: int) -> tilesim.Program:
+    with TemporaryDirectory() as folder:
+        path = str(Path(folder) / "program.tbin")
+        _elsewhere("proven", {"kind": kind, "count": count, "path": path})
+        return tilesim.load_program(path)
+
+
+def proven(kind: str, count: int, path: str) -> Record:
+    """Run such a program, which proves it, and save it."""
+    program = repeated(kind, count)
+    tilesim.simulate(program, [])
+    tilesim.save_program(program, path)
+    return {}
 
 
 def litert(model: str, kernels: str) -> Record:
@@ -179,6 +195,7 @@ SUBJECTS: Mapping[str, Callable[..., Record]] = {
     "simulate": simulate,
     "compiled": compiled,
     "instructions": instructions,
+    "proven": proven,
     "litert": litert,
     "onnxruntime": onnxruntime,
 }

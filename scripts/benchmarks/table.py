@@ -51,7 +51,7 @@ def _instructions(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:
         for ratio in group["ratios"]:
             if "seconds_each" in ratio:
                 takes = f"{_microseconds(ratio['seconds_each'])} us{_spread(ratio, _microseconds)}"
-                yield ratio["over"].split()[1], takes, _goal(ratio)
+                yield ratio["over"].partition(" ")[2], takes, _goal(ratio)
 
 
 def _sizes(groups: Sequence[Found]) -> Iterator[tuple[str, ...]]:

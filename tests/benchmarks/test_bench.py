@@ -16,11 +16,12 @@ import pytest
 from scripts.benchmarks import __main__ as bench
 from scripts.benchmarks import groups, material, processes
 from scripts.benchmarks.groups import GROUPS, Group, Ratio, Settings
+from scripts.benchmarks.instructions import repeated
 from scripts.benchmarks.material import MaterialError, scalesim_python
 from scripts.benchmarks.measured import agree, measured, median, quotient
 from scripts.benchmarks.processes import ROOT, Patience, Subject, interleaved, ran
 from scripts.benchmarks.scalesim_subject import _table
-from scripts.benchmarks.subject import first_layers, hashed, inputs, main, peak_bytes
+from scripts.benchmarks.subject import _proven_elsewhere, first_layers, hashed, inputs, instructions, main, peak_bytes
 from scripts.benchmarks.table import goals, markdown
 from tests.networks import Weave
 from tests.soak import part_of
@@ -261,3 +262,10 @@ def test_a_quick_run(words: list[str], tmp_path: Path) -> None:
     assert ours["answer"] == theirs["answer"]
     assert ours["compile_seconds"] > 0
     assert ours["peak_bytes"] > 1 << 20
+
+
+def test_a_program_that_has_been_proven_comes_as_such_and_takes_the_same_cycles() -> None:
+    assert _proven_elsewhere("copy", 8).is_known_sound
+    assert not repeated("copy", 8).is_known_sound
+    first, again = (instructions("copy", 8, proves) for proves in (True, False))
+    assert first["cycles"] == again["cycles"] > 0

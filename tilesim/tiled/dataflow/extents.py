@@ -27,6 +27,7 @@ FAR = 1 << 62
 FARTHEST_BASE = 1 << 52
 """Far behind all of them, too, and a number that is exact as a float: bases of a forged file may be any."""
 WRITES = 4
+"""The first of the hulls that are of what is written."""
 
 
 class Span(Struct, frozen=True):

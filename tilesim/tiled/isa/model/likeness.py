@@ -79,7 +79,7 @@ def _shape_of(kind: type[Any]) -> Callable[[Any], Hashable]:
     """In one step for those that have all their operands."""
     rest, parts = _fields(kind, {*APART, *_OPERANDS[kind]}), list[str]()
     for field in fields(kind):
-        if field.type in OPERANDS[1::2]:
+        if field.type in OPERANDS[1::2]:  # some lack it
             of_rest = attrgetter(*rest)
             return lambda op: (of_rest(op), *map(_without_base, operands(op)))
         parts += [f"{field.name}.{part}" for part in PARTS.get(str(field.type), ())]
