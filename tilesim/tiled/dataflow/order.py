@@ -89,6 +89,8 @@ class _Section:
         """As ``_when``, but with -1 where there is nothing to be carried out."""
         self._first, self._last = self._when.min(axis=1), self._own.max(axis=1)
         """When each is through on the first of its tiles, and on the last."""
+        self._soonest = self._first.copy()
+        """Likewise on the first of those where it is to be carried out yet."""
         self._sooner = self._overtaking()
         """For each effect those that may be in its way, are through before it on some tile, and later than its last on
         their last one.
@@ -154,7 +156,7 @@ class _Section:
         which, tiles = np.nonzero(self._when[effects] < NOT_YET)
         done = np.array(effects)[which]
         self._order.done[self._places[done], tiles] = self._ends[done]
-        self._when[effects], self._own[effects] = NOT_YET, -1
+        self._when[effects], self._own[effects], self._soonest[effects] = NOT_YET, -1, NOT_YET
         for effect in effects:
             self._over[effect], self._left[effect] = True, 0
         effects.clear()
@@ -175,12 +177,11 @@ class _Section:
 
     def _begin_somewhere(self, now: int) -> bool:
         """Carry out, wherever that can be, what is the first on one of its tiles; False if nothing can be."""
-        begun = [effect for effect in self._begun if not self._over[effect]]
-        first = self._when[begun].min(axis=1)
-        left = np.flatnonzero(first <= now)
-        for number in left[np.argsort(first[left])].tolist():
-            effect = begun[number]
-            free = (self._when[effect] <= now) & ~self._held_on(effect, begun)
+        begun = self._begun.start + np.flatnonzero(self._soonest[self._begun.start : self._begun.stop] < NOT_YET)
+        left = begun[self._soonest[begun] <= now]
+        others = begun.tolist()
+        for effect in left[np.argsort(self._soonest[left])].tolist():
+            free = (self._when[effect] <= now) & ~self._held_on(effect, others)
             if free.any():
                 self._finish(effect, free.nonzero()[0])
                 return True
@@ -280,10 +281,11 @@ class _Section:
         self._left[effect] -= len(tiles)
         if self._left[effect]:
             self._when[effect, tiles], self._own[effect, tiles] = NOT_YET, -1
+            self._soonest[effect] = self._when[effect].min()
             waiting = [other for other in self._behind[effect] if other in self._held]
             self._held.update((other, {*self._in_the_way(other)}) for other in waiting)
         else:
-            self._when[effect], self._own[effect] = NOT_YET, -1
+            self._when[effect], self._own[effect], self._soonest[effect] = NOT_YET, -1, NOT_YET
             self._over[effect] = True
             self._held.pop(effect, None)
             waiting = [other for other in self._behind.pop(effect, ()) if other in self._held]
