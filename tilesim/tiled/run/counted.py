@@ -178,11 +178,12 @@ class _Counter:
         """For each of several kinds of ``counts``, each unit and layer: ``rows`` say which units each count, for its
         layer, is of.
         """
-        found, order = np.zeros((len(counts), rows.shape[1], self._layers), np.int64), np.argsort(layers, kind="stable")
-        there, starts = np.unique(np.array(layers)[order], return_index=True)
-        numbers = rows[order] * np.array(counts, np.int64).reshape(-1, len(rows), 1)[:, order]
-        found[:, :, there] = np.add.reduceat(numbers, starts, axis=1).swapaxes(1, 2)
-        return found
+        which, unit = np.nonzero(rows)
+        place = unit * self._layers + np.array(layers)[which] % self._layers  # the last one is -1
+        found = np.zeros((len(counts), rows.shape[1] * self._layers), np.int64)
+        for own, each in zip(found, np.array(counts, np.int64), strict=True):
+            np.add.at(own, place, each[which])
+        return found.reshape(len(counts), rows.shape[1], self._layers)
 
     def _moving(self) -> Iterator[tuple[Any, int]]:
         """The instructions that move bytes of tiles: one for all that are alike, for the same tiles, layer and
