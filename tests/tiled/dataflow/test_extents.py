@@ -9,21 +9,12 @@ import pytest
 
 import tilesim
 from tilesim.errors import AccessError
-from tilesim.machines.frame import named
 from tilesim.tiled.dataflow.extents import FAR, WRITES, Extents
 from tilesim.tiled.isa.model.fields import Loop, Nest, Reference, Traversal
 from tilesim.tiled.isa.model.instructions import MeshOut, NarrowToWide, TensorOp, TileFence, Work, increments
 from tilesim.tiled.isa.model.program import Program
 from tilesim.tiled.rules.tile.footprint import footprints
 from tilesim.tiled.topology import Topology
-
-
-@pytest.fixture(scope="module", params=["pocket-2x1", "edge-2x2"])
-def program(request: pytest.FixtureRequest) -> Program:
-    network = {"pocket-2x1": "pocket", "edge-2x2": "example-residual"}[request.param]
-    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(request.param))
-    assert isinstance(program, Program)
-    return named(program)
 
 
 def hull(op: Work, topology: Topology) -> list[int]:

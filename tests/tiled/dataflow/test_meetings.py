@@ -10,7 +10,6 @@ import pytest
 
 import tilesim
 from tilesim.errors import AccessError
-from tilesim.machines.frame import named
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.read_out import read_out
 from tilesim.tiled.isa.model.instructions import TensorOp, Work
@@ -26,7 +25,7 @@ class Whole:
     """All bytes of a program's instructions."""
 
     def __init__(self, program: Program) -> None:
-        self.program = named(program)
+        self.program = program
         self.ops = (*self.program.load, *self.program.run)
         self.places = [place for place, op in enumerate(self.ops) if isinstance(op, Work)]
         self.read_out = {place - 1: standing for place, standing in read_out(self.program).items()}
@@ -56,11 +55,8 @@ class Whole:
         return bits
 
 
-@pytest.fixture(scope="module", params=["pocket-2x1", "edge-2x2"])
-def whole(request: pytest.FixtureRequest) -> Whole:
-    network = {"pocket-2x1": "pocket", "edge-2x2": "example-residual"}[request.param]
-    program = tilesim.compile(tilesim.load_network(network), tilesim.load_topology(request.param))
-    assert isinstance(program, Program)
+@pytest.fixture(scope="module")
+def whole(program: Program) -> Whole:
     return Whole(program)
 
 
