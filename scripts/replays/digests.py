@@ -10,6 +10,8 @@ from typing import NamedTuple
 
 import numpy as np
 
+from tilesim.sim.trace.trace import Trace
+
 NONE = "-"
 
 LEFT_OUT = frozenset({"schema", "version", "trace_sha256"})
@@ -46,7 +48,7 @@ def left(folder: Path, ended: Ended, without: frozenset[str] = LEFT_OUT) -> Row:
         outputs=arrays(out / "outputs.npz"),
         run_json=digest([canonical(document, without).encode()]) if document else NONE,
         program=digest(files(programs)) if programs else NONE,
-        trace=(document.get("trace_sha256") or NONE)[:16],
+        trace=_trace(out / "trace.npz"),
         text=digest([f"{ended.status} {_text(ended.said, folder, without)}".encode()]) if any(ended) else NONE,
         cycles=str(document.get("cycles", NONE)),
     )
@@ -58,6 +60,11 @@ def digest(parts: Iterable[bytes]) -> str:
     for part in parts:
         hashed.update(len(part).to_bytes(8, "little") + part)
     return hashed.hexdigest()[:16]
+
+
+def _trace(path: Path) -> str:
+    """What was said of a trace up to 0.2, so that rows from then can be compared."""
+    return Trace.load(path).sha256_of_words[:16] if path.is_file() else NONE
 
 
 def arrays(path: Path) -> str:

@@ -13,6 +13,7 @@ from scripts.replays.__main__ import main
 from scripts.replays.cases import Material, quick
 from scripts.replays.digests import LEFT_OUT, NONE, Ended, Row, left
 from scripts.replays.table import COLUMNS, changes, read, written
+from tilesim.sim.trace.trace import Trace
 
 pytestmark = pytest.mark.filterwarnings("ignore:.*use of fork:DeprecationWarning")
 
@@ -69,8 +70,9 @@ def change_a_parameter(out: Path) -> None:
 
 
 def change_the_trace(out: Path) -> None:
-    document = json.loads((out / "run.json").read_text("utf-8"))
-    (out / "run.json").write_text(json.dumps(document | {"trace_sha256": "0" * 64}), "utf-8")
+    trace = Trace.load(out / "trace.npz")
+    trace.cycles[3] += 1
+    trace.save(out / "trace.npz")
 
 
 @pytest.mark.parametrize(

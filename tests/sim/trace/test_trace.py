@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import hashlib
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from tilesim.budgets import MOST_TRACE_NAMES
 from tilesim.errors import ArrayError
@@ -34,6 +37,26 @@ def test_it_is_the_same_after_it_was_saved(tmp_path: Path) -> None:
     assert found.sha256 == trace.sha256
     assert (found.start, found.layers) == (4, ("first layer",))
     assert found.layer_of.tolist() == [-1, -1, 0]
+
+
+def test_its_hash_is_of_columns_in_as_few_bytes_as_hold_all_of_each() -> None:
+    digest = hashlib.sha256()
+    for names in (("|u1",) * 6, ("chip.a", "chip.b"), ("busy", "stall:flag"), ("<op>", "load", "send")):
+        digest.update("\0".join(names).encode() + b"\1")
+    for column in ((0, 0, 1), (0, 4, 3), (4, 2, 3), (0, 1, 0), (1, 0, 2), (8, 0, 2)):
+        digest.update(bytes(column))
+    assert recorded().sha256 == digest.hexdigest()
+
+
+@given(st.lists(st.integers(1, 2**48 - 1), min_size=2, max_size=2))
+def test_longer_spans_have_another_hash(cycles: list[int]) -> None:
+    def of(cycles: int) -> Trace:
+        recorder = Recorder()
+        recorder.record("chip.a", 0, cycles, "busy", "load", 0)
+        return recorder.trace()
+
+    first, second = map(of, cycles)
+    assert (first.sha256 == second.sha256) == (cycles[0] == cycles[1])
 
 
 def test_a_path_may_be_text(tmp_path: Path) -> None:

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 
 from tilesim.sim.trace import wakeups
 from tilesim.sim.trace.recorder import Recorder, Waker
-from tilesim.sim.trace.trace import PIECE, Trace
-from tilesim.sim.trace.wakeups import FEW, WakeupSource
+from tilesim.sim.trace.trace import Trace
+from tilesim.sim.trace.wakeups import FEW, SELDOM, WakeupSource
 
 FIFO, PORT, FLAG = "stall:fifo", "stall:port", "stall:flag"
 
@@ -110,11 +110,11 @@ WAITS = st.tuples(st.integers(1, 60), st.lists(st.integers(0, 3), max_size=3, un
 """How many stalls somebody has, who may end them, and whether only by holding."""
 
 
-@pytest.mark.parametrize(("few", "piece"), [(0, 1), (FEW, PIECE), (30, 40)])
+@pytest.mark.parametrize(("few", "seldom"), [(0, SELDOM), (0, 1000), (FEW, SELDOM), (30, SELDOM)])
 @example([[(0, 1)], [(2, 9)]], [(5, [0], False), (5, [0, 1], False)])
 @given(st.lists(TIMES, min_size=1, max_size=3), st.lists(WAITS, min_size=1, max_size=3))
 def test_of_those_who_may_have_held_a_port_it_is_the_last_to_begin(
-    few: int, piece: int, holders: list[list[tuple[int, int]]], waits: list[tuple[int, list[int], bool]]
+    few: int, seldom: int, holders: list[list[tuple[int, int]]], waits: list[tuple[int, list[int], bool]]
 ) -> None:
     """However many stalls there are for each of their spans, and whoever is looked at together."""
     recorder, busy = Recorder(), [(k, start, end) for k, each in enumerate(holders) for start, end in spans(each)]
@@ -127,7 +127,7 @@ def test_of_those_who_may_have_held_a_port_it_is_the_last_to_begin(
         (f"w{waiter}", PORT): WakeupSource([f"h{k}" for k in of], holding)
         for waiter, (_, of, holding) in enumerate(waits)
     }
-    with patch.multiple(wakeups, FEW=few, PIECE=piece):
+    with patch.multiple(wakeups, FEW=few, SELDOM=seldom):
         trace = recorder.trace(wakeup_sources=sources)
     for waiter, (stalls, of, holding) in enumerate(waits):
         for until in range(1, stalls + 1):

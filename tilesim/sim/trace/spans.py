@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tilesim.sim.trace.trace import Numbers, Trace, Words, pieces
 from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, note_wakers
 
+FEW_NAMES = 16
+
 
 class Spans(NamedTuple):
     """Some spans as columns; ``kind`` and ``what`` are places in lists of names."""
@@ -44,17 +46,16 @@ def adjoining(spans: Spans) -> NDArray[np.bool_]:
 
 
 def joined(spans: Spans, same: NDArray[np.bool_]) -> Spans:
-    """Those that are the ``same`` as the next one become one with it."""
-    if not same.any():
-        return spans
-    first, last = np.append(True, ~same), np.append(~same, True)
-    start, moved = spans.start[first], spans.bytes[first]
-    cycles = spans.start[last] + spans.cycles[last] - start
+    """Those that are the ``same`` as the next one become one with it; the columns are no longer good for anything."""
     later = np.flatnonzero(same) + 1
-    later = later[spans.bytes[later] > 0]
-    if len(later):
-        np.add.at(moved, np.searchsorted(np.flatnonzero(first), later, "right") - 1, spans.bytes[later])
-    return Spans(start, cycles, spans.kind[first], spans.what[first], moved)
+    if not len(later):
+        return spans
+    begins = np.append(True, np.diff(later) > 1)
+    heads = (later[begins] - 1)[np.cumsum(begins) - 1]
+    for column in (spans.cycles, spans.bytes):
+        np.add.at(column, heads, column[later])
+    kept = np.append(True, ~same)
+    return Spans(*(column[kept] for column in spans))
 
 
 def cut(spans: Spans, window: range) -> Spans:
@@ -97,19 +98,29 @@ def trace_of(
 def _renumbered(numbers: Words | Numbers, place: Numbers) -> Numbers:
     """The place of each number, where that has stood if there is room."""
     places: Numbers = numbers.astype(np.int32, copy=False)
-    for part in pieces(len(places)):
-        place.take(places[part], out=places[part], mode="clip")
+    if (place != np.arange(len(place))).any():
+        for part in pieces(len(places)):
+            place.take(places[part], out=places[part], mode="clip")
     return places
 
 
 def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[str, ...], Numbers]:
     """The names that occur, sorted, and for each number the place of its name among them."""
-    seen = np.zeros(len(names), np.bool_)
-    for part in pieces(len(numbers)):
-        some = numbers[part]
-        follows = np.append(True, some[1:] != some[:-1])  # of which there are few among so many that are alike
-        seen[some[follows]] = True
-    occurring = sorted((names[k], k) for k in np.flatnonzero(seen).tolist())
+    occurring = sorted((names[k], k) for k in np.flatnonzero(_seen(numbers, len(names))).tolist())
     place = np.zeros(max(len(names), 1), np.int32)
     place[[k for _, k in occurring]] = np.arange(len(occurring))
     return tuple(name for name, _ in occurring), place
+
+
+def _seen(numbers: Words | Numbers, most: int) -> NDArray[np.bool_]:
+    """Which numbers occur, of ``most``: if these are few, one is looked for after the other."""
+    seen = np.zeros(most, np.bool_)
+    for part in pieces(len(numbers)):
+        some = numbers[part]
+        if most <= FEW_NAMES:
+            for k in np.flatnonzero(~seen).tolist():
+                seen[k] = (some == k).any()
+        else:
+            follows = np.append(True, some[1:] != some[:-1])  # of which there are few among so many that are alike
+            seen[some[follows]] = True
+    return seen

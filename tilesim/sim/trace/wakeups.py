@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 import numpy as np
 
-from tilesim.sim.trace.trace import PIECE, Numbers, Trace, Words
+from tilesim.sim.trace.trace import Numbers, Trace, Words
 
 BUSY = "busy"
-FEW = PIECE // 8
-"""Stalls of a unit, and busy spans of who may end them: so few are looked at with those of other units."""
+FEW = 1 << 10
+"""So few stalls of a unit are looked at with those of other units."""
+SELDOM = 4
+"""Who has been busy less often than one in so many of a unit's stalls looks for these, not they for it."""
+NEAR = 16
+"""The busy spans of so many tracks are kept at once: of those that one unit after the other waits for."""
 
 
 class Wakeups(NamedTuple):
@@ -51,9 +56,8 @@ class _Index:
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
         bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32))
         self._bounds = bounds.tolist()
-        self._busy: Words = self.is_busy.nonzero()[0]
-        self._starts = trace.start_cycle[self._busy]
-        self._busy_bounds: list[int] = self._busy.searchsorted(bounds).tolist()
+        self._times_busy = np.add.reduceat(self.is_busy, bounds[:-1], dtype=np.int64).tolist() if trace.tracks else []
+        self.busy = lru_cache(NEAR)(self._busy)
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
@@ -87,12 +91,14 @@ class _Index:
         return np.asarray(found + first, np.int64)
 
     def times_busy(self, track: int) -> int:
-        return self._busy_bounds[track + 1] - self._busy_bounds[track]
+        times: int = self._times_busy[track]
+        return times
 
-    def busy(self, track: int) -> tuple[Words, Words]:
+    def _busy(self, track: int) -> tuple[Words, Words]:
         """The busy spans of a track, and their beginnings."""
-        own = slice(*self._busy_bounds[track : track + 2])
-        return self._busy[own], self._starts[own]
+        first, end = self._bounds[track : track + 2]
+        spans = self.is_busy[first:end].nonzero()[0] + first
+        return spans, self.trace.start_cycle[spans]
 
 
 class _Wait(NamedTuple):
@@ -106,18 +112,14 @@ class _Wait(NamedTuple):
 def note_wakers(trace: Trace, wakeups: Wakeups, wakeup_sources: WakeupSources) -> None:
     """Set for each span of ``trace`` the one that let it end."""
     wakers, index = trace.released_by, _Index(trace)
-    few, size = list[_Wait](), 0
+    few = list[_Wait]()
     for wait in _waits(index, wakeup_sources):
-        own = len(wait.stalls) + sum(map(index.times_busy, wait.sources))
-        if own > FEW:
+        if len(wait.stalls) > FEW:
             wakers[wait.stalls] = _latest(index, wait)
-            continue
-        few.append(wait)
-        size += own
-        if size > PIECE:
-            _note_latest(index, few)
-            few, size = [], 0
-    _note_latest(index, few)
+        else:
+            few.append(wait)
+    if few:
+        _note_latest(index, few)
     _hear(index, wakers, wakeups)
 
 
@@ -132,60 +134,67 @@ def _waits(index: _Index, wakeup_sources: WakeupSources) -> Iterator[_Wait]:
 
 
 def _latest(index: _Index, wait: _Wait) -> Words:
-    """The sources' last busy spans before the ends of stalls."""
-    until = index.ends(wait.stalls)
-    best, begins = np.full((2, len(until)), -1)
-    for spans, starts in map(index.busy, wait.sources):
-        some, at = _before(spans, starts, until, index.trace.cycles if wait.holding else None)
-        if len(some):
-            later = starts[at] > begins[some]
-            some, at = some[later], at[later]
-            best[some], begins[some] = spans[at], starts[at]
+    """The sources' last busy spans before the ends of stalls; of several that begin together, the first source's."""
+    until, many = index.ends(wait.stalls), len(wait.sources)
+    best, latest = np.full((2, len(until)), -1)
+    often, seldom = list[tuple[int, int]](), list[tuple[int, int]]()
+    for rank, source in enumerate(reversed(wait.sources)):
+        is_seldom = wait.holding and SELDOM * index.times_busy(source) < len(until)
+        (seldom if is_seldom else often).append((source, rank))
+    if seldom:
+        some, by, keys = _held(index, seldom, many, until)
+        best[some], latest[some] = by, keys  # of several for one stall the last one, which is the latest
+    for source, rank in often:
+        spans, starts = index.busy(source)
+        keys, at = starts * many + rank, starts.searchsorted(until) - 1
+        later = (at >= 0) & (keys[at] > latest)
+        if wait.holding:
+            later &= (starts + index.trace.cycles[spans])[at] >= until
+        at = at[later]
+        best[later], latest[later] = spans[at], keys[at]
     return best
 
 
-def _note_latest(index: _Index, waits: list[_Wait]) -> None:
-    """Note the same of stalls of several tracks at once: of the first source of each, then of the second."""
-    if not waits:
-        return
-    waits.sort(key=lambda wait: len(wait.sources), reverse=True)
-    stalls, owner = _joined([wait.stalls for wait in waits])
-    numbers = {track: k for k, track in enumerate(dict.fromkeys(track for wait in waits for track in wait.sources))}
-    spans, whose = _joined([index.busy(track)[0] for track in numbers])
-    until, starts, ends = index.ends(stalls), index.trace.start_cycle[spans], index.ends(spans)
-    beyond = int(max(until.max(), ends.max())) + 1
-    keys, holding = whose * beyond + starts, np.array([wait.holding for wait in waits])[owner]
-    best, begins = np.full((2, len(stalls)), -1)
-    for k in range(len(waits[0].sources)):
-        source = np.array([numbers[wait.sources[k]] for wait in waits if k < len(wait.sources)])
-        own = slice(owner.searchsorted(len(source)))  # behind them are those who have no such source
-        by, end = source[owner[own]], until[own]
-        at = keys.searchsorted(by * beyond + end) - 1
-        [some] = (
-            (at >= 0) & (whose[at] == by) & (starts[at] > begins[own]) & (~holding[own] | (ends[at] >= end))
-        ).nonzero()
-        best[some], begins[some] = spans[at[some]], starts[at[some]]
-    index.trace.released_by[stalls] = best
-
-
-def _joined(parts: Sequence[Words]) -> tuple[Words, Words]:
-    """All parts, and of which part each number is."""
-    return np.concatenate(parts), np.repeat(np.arange(len(parts)), [len(part) for part in parts])
-
-
-def _before(spans: Words, starts: Words, until: Words, cycles: Words | None) -> tuple[Words, Words]:
-    """Which of the cycles ``until`` have a span that begins before them and lasts until then, if it is known for how
-    many ``cycles`` each lasts; and its place. The fewer look for the others.
+def _held(index: _Index, sources: Sequence[tuple[int, int]], many: int, until: Words) -> tuple[Words, Words, Words]:
+    """Which stalls, that end at ``until``, the sources' busy spans hold up, these spans, and their keys, in whose order
+    they are.
     """
-    if cycles is None or len(until) < 4 * len(spans):
-        at = starts.searchsorted(until) - 1
-        begun = at >= 0
-        some = np.flatnonzero(begun if cycles is None else begun & (starts[at] + cycles[spans[at]] >= until))
-        return some, at[some]
-    first = until.searchsorted(starts, "right")
-    count = until.searchsorted(starts + cycles[spans], "right") - first
-    before = np.cumsum(count) - count
-    return np.arange(count.sum()) + np.repeat(first - before, count), np.repeat(np.arange(len(spans)), count)
+    busy = [(rank, *index.busy(source)) for source, rank in sources]
+    spans = np.concatenate([each for _, each, _ in busy])
+    keys = np.concatenate([starts * many + rank for rank, _, starts in busy])
+    order = keys.argsort()
+    spans, keys = spans[order], keys[order]
+    first = until.searchsorted(index.trace.start_cycle[spans], "right")
+    count = until.searchsorted(index.ends(spans), "right") - first
+    return _ranges(first, count), np.repeat(spans, count), np.repeat(keys, count)
+
+
+def _ranges(first: Words, count: Words) -> Words:
+    """So many numbers from each first one on, range by range."""
+    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+
+
+def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
+    """Note the same of stalls of several tracks at once."""
+    stalls = np.concatenate([wait.stalls for wait in waits])
+    firsts = np.cumsum([0, *(len(wait.stalls) for wait in waits)]).tolist()
+    many = max(len(wait.sources) for wait in waits)
+    asked = [
+        (source, first, len(wait.stalls), many - 1 - k, wait.holding)
+        for wait, first in zip(waits, firsts, strict=False)
+        for k, source in enumerate(wait.sources)
+    ]
+    source, first, count, rank, holding = np.array(asked, np.int64).T
+    which = _ranges(first, count)
+    until = index.ends(stalls)[which]
+    by = index.before(np.repeat(source, count), until, busy=True)
+    there = (by >= 0) & (~np.repeat(holding.astype(np.bool_), count) | (index.ends(by) >= until))
+    which, by, rank = which[there], by[there], np.repeat(rank, count)[there]
+    keys = index.trace.start_cycle[by] * many + rank  # the first of several that begin together
+    latest = np.full(len(stalls), -1)
+    np.maximum.at(latest, which, keys)
+    is_latest = keys == latest[which]
+    index.trace.released_by[stalls[which[is_latest]]] = by[is_latest]
 
 
 def _hear(index: _Index, wakers: Numbers, wakeups: Wakeups) -> None:

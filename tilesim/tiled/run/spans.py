@@ -61,7 +61,7 @@ def _recorded(program: Program, noted: Noted, recording: Recording, since: int) 
         room = Spans(*(column[count:] for column in columns))
         spans, firsts = mover.spans([noted.tracks[place] for place in some.tolist()], window, room)
         part = slice(count, count + len(spans.start))
-        track[part] = np.repeat(some, np.diff(firsts))
+        track[part] = np.repeat(some.astype(np.int32), np.diff(firsts))
         if spans.start.base is not start.base:
             for column, own in zip(columns, spans, strict=True):
                 column[part] = own
@@ -107,15 +107,18 @@ class _Mover:
 
     def _move(self, tracks: Sequence[str], own: OfTracks, spans: Spans) -> None:
         """Set the bytes that each span moves in its cycles."""
-        counts, busy = np.diff(own.firsts), own.cause == BUSY
         spans.bytes[:] = 0
-        if any(rates := [*map(self._rate, tracks)]):
+        rates, whole, master = ([*map(of, tracks)] for of in (self._rate, _is_whole, _is_master))
+        if not any((*rates, *whole, *master)):
+            return
+        counts, busy = np.diff(own.firsts), own.cause == BUSY
+        if any(rates):
             np.multiply(spans.cycles * busy, _each(rates, counts), out=spans.bytes)
-        if any(whole := [*map(_is_whole, tracks)]):
+        if any(whole):
             some = np.flatnonzero(busy & _each(whole, counts))
             of_all = self._noted.works.bytes[own.work[some]]
             spans.bytes[some] = of_all * spans.cycles[some] // (own.end[some] - own.start[some])
-        if any(master := [*map(_is_master, tracks)]):
+        if any(master):
             some = np.flatnonzero(busy & _each(master, counts))
             work, start, since = own.work[some], own.start[some], spans.start[some]
             whose = np.repeat(np.arange(len(tracks)), counts)[some]
