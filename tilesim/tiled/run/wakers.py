@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
@@ -71,41 +70,50 @@ class _Controls:
         of_tiles = retired[(retired[:, 1] >= 0) & (retired[:, 3] < len(Engine))]
         keys = self._key(of_tiles[:, 1], of_tiles[:, 3], of_tiles[:, 2])
         order = np.argsort(keys)
-        self._keys, self._ends = keys[order].tolist(), (of_tiles[order, 0] + 1).tolist()
+        self._keys, self._ends = keys[order], of_tiles[order, 0] + 1
 
-    def _key(self, tile: Any, engine: Any, op: Any) -> Any:
+    def _key(self, tile: Numbers, engine: Numbers, op: Numbers | int) -> Numbers:
         return (tile * len(Engine) + engine) * len(self._ops) + op
 
     def rows(self) -> Iterator[tuple[int, int, int, int, int]]:
         """Who may have waited until when, who ended that with what, and what kind of wait it was."""
-        for place, op in enumerate(self._ops):
-            if isinstance(op, TileFence):
-                yield from self._by_fence(place, op)
+        fences = [(place, op) for place, op in enumerate(self._ops) if isinstance(op, TileFence)]
+        last = self._last(fences)
+        for place, op in fences:
+            yield from self._by_fence(place, op, last)
         for cycle, _, place, *_ in self._of_outfeed.tolist():
             yield self._row("chip.controller", cycle, _Waker("chip.outfeed", place))
         yield from self._by_host()
 
-    def _by_fence(self, place: int, op: TileFence) -> Iterator[tuple[int, int, int, int, int]]:
+    def _by_fence(
+        self, place: int, op: TileFence, last: Iterator[tuple[int, int]]
+    ) -> Iterator[tuple[int, int, int, int, int]]:
         """On each of its tiles it waits for one engine after the other that is still at work, and tells the controller
         when it is through.
         """
         for tile in bits(op.tiles):
             cycle = self._copied[f"chip.instruction_bus.stop{tile}", place]
-            last = [self._last(tile, engine, place) for engine in op.idle]
             waker: _Waker | None = None
-            while busy := next(((end, waker) for end, waker in last if end > cycle), None):
-                cycle, waker = busy
+            engines = [(end, f"chip.tile{tile}.{engine}", by) for engine, (end, by) in zip(op.idle, last, strict=False)]
+            while busy := next((engine for engine in engines if engine[0] > cycle), None):
+                cycle, waker = busy[0], _Waker(*busy[1:])
             if waker is not None:
                 yield self._row(f"chip.instruction_bus.stop{tile}", cycle, waker)
                 if op.increment:
                     yield self._row("chip.controller", cycle, waker)
 
-    def _last(self, tile: int, engine: Engine, before: int) -> tuple[int, _Waker]:
-        """When an engine is through with the last instruction that it has got ``before`` another one."""
-        at = bisect_left(self._keys, self._key(tile, ENGINES[engine], before)) - 1
-        if at < 0 or self._keys[at] < self._key(tile, ENGINES[engine], 0):
-            return -1, _Waker("", 0)
-        return self._ends[at], _Waker(f"chip.tile{tile}.{engine}", self._keys[at] % len(self._ops))
+    def _last(self, fences: Sequence[tuple[int, TileFence]]) -> Iterator[tuple[int, int]]:
+        """When each engine that fences wait for is through with the last instruction that it has got before, and with
+        which; -1 if it has got none.
+        """
+        asked = [
+            (tile, ENGINES[engine], place) for place, op in fences for tile in bits(op.tiles) for engine in op.idle
+        ]
+        tile, engine, place = np.array(asked, np.int64).reshape(-1, 3).T
+        at = self._keys.searchsorted(self._key(tile, engine, place)) - 1
+        is_there = at >= self._keys.searchsorted(self._key(tile, engine, 0))
+        ends, ops = (np.append(column, -1)[at] for column in (self._ends, self._keys % len(self._ops)))
+        return zip(np.where(is_there, ends, -1).tolist(), ops.tolist(), strict=True)
 
     @cached_property
     def _copied(self) -> dict[tuple[str, int], int]:
