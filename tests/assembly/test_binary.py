@@ -24,6 +24,8 @@ from tilesim.assembly.files import Assembly
 from tilesim.assembly.records import Grammar
 from tilesim.assembly.seal import SEAL_BYTES
 from tilesim.assembly.streams import Damage, Reader, Writer
+from tilesim.tiled.isa.model.fields import Loop, Nest, Reference, Traversal
+from tilesim.tiled.isa.model.instructions import NarrowToWide
 
 HEAD_BYTES = 48
 CONTENT = CASES["tiled"].assembly.binary.encode(CASES["tiled"].sample)
@@ -54,6 +56,21 @@ def test_any_program_comes_back_by_way_of_either_form(case: Case) -> None:
         assert write(decode(encode(from_text(case, program)))) == write(program)
 
     check()
+
+
+def test_what_is_the_same_is_read_once() -> None:
+    case = CASES["tiled"]
+    copy = NarrowToWide(tiles=1, read=_line(4, 8), write=_line(1, 32))
+    other = NarrowToWide(tiles=2, read=_line(4, 8), write=_line(2, 32))
+    found = case.assembly.binary.decode(case.assembly.binary.encode(replace(case.sample, run=(copy, other)))).run
+    assert found == (copy, other)
+    assert found[0].read is found[1].read
+    assert found[0].write.reference is found[1].write.reference
+    assert found[0].write != found[1].write
+
+
+def _line(count: int, stride: int) -> Traversal:
+    return Traversal(Nest((Loop("r", count),)), Reference(0, (("r", stride),)))
 
 
 @pytest.mark.parametrize(("case", "kind"), [(case, kind) for case in CASES.values() for kind in case.instructions])

@@ -163,7 +163,8 @@ class Binary(Generic[P]):
             return _one_word(kind.__name__, {str(member): member for member in kind})
         if issubclass(kind, BaseModel):
             return Codec("topology", self._write_chip, lambda source: self._read_chip(source, kind))
-        return Codec(kind_name(kind), self._write_record, lambda source: _read_record(source, kind))
+        read = _read_shared if issubclass(kind, tuple) else _read_record
+        return Codec(kind_name(kind), self._write_record, lambda source: read(source, kind))
 
     def _write_record(self, out: Writer, value: Any) -> None:
         kind: type = type(value)
@@ -219,6 +220,13 @@ def _read_record(source: Reader, kind: type) -> Any:
             values[member.name] = member.codec.read(source)
         bits >>= optional
     return kind(**values)
+
+
+def _read_shared(source: Reader, kind: type) -> Any:
+    """A record that cannot change: one for all of the same bytes, so that what is known of it is known of all."""
+    start = source.at
+    record = _read_record(source, kind)
+    return source.shared.setdefault((kind, source.data[start : source.at]), record)
 
 
 def _listed(item: Codec) -> Codec:

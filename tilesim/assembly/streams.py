@@ -62,6 +62,8 @@ class Reader:
     kinds: list[type] = field(default_factory=list)
     layouts: dict[type, tuple[tuple[Field[Codec], bool], ...]] = field(default_factory=dict)
     """The fields of each kind of record in the order of the file, and whether a bit announces them."""
+    shared: dict[tuple[type, bytes], Any] = field(default_factory=dict)
+    """What has been read of kinds whose values may be shared, by its bytes."""
     counted: int = 0
 
     def take(self, count: int) -> bytes:

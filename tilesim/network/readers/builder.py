@@ -161,10 +161,10 @@ def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtyp
     if not ((scales > 0) & (scales < LARGEST_SCALE)).all():
         actual = f"{scales.min():g}" if scales.size == 1 else f"{scales.min():g} to {scales.max():g}"
         raise ModelError(f"its scales must be above 0 and below {LARGEST_SCALE:g}, not {actual}")
-    different = np.unique(zero_points)
-    if different.size > 1:
-        raise ModelError(f"it must have the same zero point in all channels, not {different.size} different ones")
-    zero_point = int(different[0]) if different.size else 0
+    different = {*np.asarray(zero_points).ravel().tolist()}
+    if len(different) > 1:
+        raise ModelError(f"it must have the same zero point in all channels, not {len(different)} different ones")
+    zero_point = int(*different)
     limits = np.iinfo(dtype)
     if not limits.min <= zero_point <= limits.max:
         raise ModelError(f"its zero point must be in the range of {dtype}, not {zero_point}")

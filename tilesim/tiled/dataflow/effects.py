@@ -50,6 +50,7 @@ class Effects:
         self._sent, self._mesh, self._ring = sent, mesh, ring
         alike = stacks.alike
         self._word_bytes, self._row_bytes = alike.word_bytes, alike.row_bytes
+        self._access_bytes = {MemoryName.NARROW: alike.word_bytes, MemoryName.WIDE: alike.row_bytes}
         self._arrives_in = MemoryName(stacks.topology.mesh.destination)
         """The memory that gets what goes over the mesh."""
 
@@ -62,11 +63,11 @@ class Effects:
         """Who sends what others take."""
         ring, (place, tile, sender, its_tile) = self._ring.senders(), self._mesh.all_senders().T
         read_bytes = np.zeros(len(self._ops), np.int64)
-        for out in np.unique(sender).tolist():
+        for out in {*sender.tolist()}:
             op = self._ops[out]
             assert isinstance(op, MeshOut)
-            read_bytes[out] = self._access_bytes(op.memory)
-        first, most, taken = (np.full(len(place), k) for k in (0, ALL, self._access_bytes(self._arrives_in)))
+            read_bytes[out] = self._access_bytes[op.memory]
+        first, most, taken = (np.full(len(place), k) for k in (0, ALL, self._access_bytes[self._arrives_in]))
         mesh = place, tile, first, sender, its_tile, first, most, taken, read_bytes[sender]
         rows = np.pad(ring, ((0, 0), (0, 2)), constant_values=1)
         return Senders(np.concatenate([rows, np.stack(mesh, axis=1)]), self._stacks.topology.tiles)
@@ -109,12 +110,12 @@ class Effects:
 
     def _send(self, op: MeshOut | RingProduce, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         memory = op.memory if isinstance(op, MeshOut) else MemoryName.WIDE
-        places = self._decoder.ttu.places(op.read, self._access_bytes(memory))
+        places = self._decoder.ttu.places(op.read, self._access_bytes[memory])
         data = _memory(self._stacks.part(tiles), memory).read(places.part(first, end))
         self._sent.put(place, op.tiles, tiles, first, len(places), data)
 
     def _take_words(self, op: MeshIn, place: int, tiles: Sequence[int], first: int, end: int) -> None:
-        memory, size = self._arrives_in, self._access_bytes(self._arrives_in)
+        memory, size = self._arrives_in, self._access_bytes[self._arrives_in]
         places = self._decoder.ttu.places(op.write, size).part(first, end)
         if op.fill is None:
             data = self._words(place, tiles, first * size, end * size).reshape(-1, end - first, size)
@@ -144,9 +145,6 @@ class Effects:
         for same, taken in self._ring.taken(place, tiles, first, end):
             part = self._stacks.part(same)
             part.wide.write(places, part.spread(self._ring.rows(taken)))
-
-    def _access_bytes(self, memory: MemoryName) -> int:
-        return self._row_bytes if memory == MemoryName.WIDE else self._word_bytes
 
     def _places(self, traversal: Traversal, access_bytes: int, first: int, end: int) -> Places:
         """Where rows, which may be several accesses each, are read or written."""

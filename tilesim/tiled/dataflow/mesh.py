@@ -36,6 +36,10 @@ class Meshes:
         self._row = {place: row for row, place in enumerate(self._takers.tolist())}
         self._senders = np.full((len(self._takers), topology.tiles, 2), -1, np.int32)
         """By instruction that takes, and tile: the instruction and the tile that send."""
+        self._outs, self._their_tiles = list[int](), list[int]()
+        """The same of all takers on all their tiles, one after the other."""
+        self._from = [0] * (len(self._takers) + 1)
+        """Where those of each begin."""
 
     def all_senders(self) -> Numbers:
         """The same as rows: an instruction, its tile, the one that sends, and the tile that does."""
@@ -43,8 +47,12 @@ class Meshes:
         return np.column_stack([self._takers[row], tile, self._senders[row, tile]])
 
     def senders(self, place: int, tiles: Sequence[int]) -> tuple[list[int], list[int]]:
-        """Of an instruction on some tiles: the instructions, and the tiles, that send."""
-        outs, their_tiles = self._senders[self._row[place], tiles].T.tolist()
+        """Of an instruction on some tiles, in order: the instructions, and the tiles, that send."""
+        row = self._row[place]
+        begin, end = self._from[row : row + 2]
+        if end - begin == len(tiles):
+            return self._outs[begin:end], self._their_tiles[begin:end]
+        outs, their_tiles = self._senders[row, tiles].T.tolist()
         return outs, their_tiles
 
     def hear(self, events: Numbers) -> None:
@@ -61,6 +69,9 @@ class Meshes:
         found[found] = sent[order[at[found]]] == met[found]
         senders = self._begun[out[order[at[found]]]]
         self._senders[self._takers.searchsorted(place[taken[found]]), tile[taken[found]]] = senders[:, ::-1]
+        rows, _, outs, their_tiles = self.all_senders().T
+        self._from = rows.searchsorted(np.append(self._takers, len(self._in))).tolist()
+        self._outs, self._their_tiles = outs.tolist(), their_tiles.tolist()
 
     def _ranked(self, links: Numbers) -> Numbers:
         """A number for each transfer over a link, of which it is the k-th."""

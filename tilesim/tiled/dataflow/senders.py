@@ -24,7 +24,7 @@ class Senders:
         self._keys = keys[order]
         self.rows = rows[order]
         """By instruction and tile."""
-        self._takers = {*np.unique(rows[:, 0]).tolist()}
+        self._takers = {*rows[:, 0].tolist()}
 
     def needs(self, place: Numbers, tile: Numbers, end: Numbers) -> Numbers:
         """What must have been sent for the iterations of instructions on tiles up to an ``end``, all (n,): of which of

@@ -103,7 +103,7 @@ class _Pairs:
         """Of each instruction whether one of each other engine may touch the same bytes."""
         engines = self._instances.engines
         meeting = np.zeros((len(engines), len(ENGINES)), bool)
-        for engine in np.unique(engines):
+        for engine in sorted({*engines.tolist()}):
             together = np.bitwise_or.reduce(self.touched[:, engines == engine], axis=1, keepdims=True)
             meeting[:, engine] = _may_meet([*self.touched], [*together]) & (engines != engine)
         return meeting
