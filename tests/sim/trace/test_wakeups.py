@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
 from unittest.mock import patch
 
 import pytest
@@ -156,3 +158,15 @@ def test_of_several_in_one_cycle_it_is_the_last_by_name(order: int) -> None:
     for track in ("a", "c", "b")[::order]:
         recorder.wake_up("taker", 3, Waker(track, "op"), FLAG)
     assert woken_by(recorder.trace(), "taker", 0) == ("c", 0, "op")
+
+
+def test_who_looked_for_sources_keeps_no_trace(recorder: Recorder) -> None:
+    gc.disable()
+    try:
+        trace = recorder.trace(wakeup_sources={("taker", FIFO): WakeupSource(["maker"])})
+        assert woken_by(trace, "taker", 0) is not None
+        seen = weakref.ref(trace)
+        del trace
+        assert seen() is None
+    finally:
+        gc.enable()

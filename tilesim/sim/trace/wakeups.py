@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import NamedTuple
 
 import numpy as np
+from numpy.typing import NDArray
 
 from tilesim.sim.trace.trace import Numbers, Trace, Words
 
@@ -57,7 +58,8 @@ class _Index:
         bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32))
         self._bounds = bounds.tolist()
         self._times_busy = np.add.reduceat(self.is_busy, bounds[:-1], dtype=np.int64).tolist() if trace.tracks else []
-        self.busy = lru_cache(NEAR)(self._busy)
+        self.busy = lru_cache(NEAR)(partial(_busy, trace, self.is_busy, self._bounds))
+        """The busy spans of a track, and their beginnings."""
 
     def before(self, tracks: Words, cycles: Words, busy: bool) -> Words:
         """The last span, or ``busy`` one, of each of some tracks that begins before a cycle, or -1."""
@@ -94,11 +96,11 @@ class _Index:
         times: int = self._times_busy[track]
         return times
 
-    def _busy(self, track: int) -> tuple[Words, Words]:
-        """The busy spans of a track, and their beginnings."""
-        first, end = self._bounds[track : track + 2]
-        spans = self.is_busy[first:end].nonzero()[0] + first
-        return spans, self.trace.start_cycle[spans]
+
+def _busy(trace: Trace, is_busy: NDArray[np.bool_], bounds: Sequence[int], track: int) -> tuple[Words, Words]:
+    first, end = bounds[track : track + 2]
+    spans = is_busy[first:end].nonzero()[0] + first
+    return spans, trace.start_cycle[spans]
 
 
 class _Wait(NamedTuple):
