@@ -12,6 +12,7 @@ from tilesim.sim.trace.trace import Numbers, Trace, Words, pieces
 from tilesim.sim.trace.wakeups import Wakeups, WakeupSources, note_wakers
 
 FEW_NAMES = 16
+"""So few are looked for one after the other, which is sooner done than to look at each number."""
 
 
 class Spans(NamedTuple):
@@ -113,7 +114,7 @@ def _occurring(names: Sequence[str], numbers: Words | Numbers) -> tuple[tuple[st
 
 
 def _seen(numbers: Words | Numbers, most: int) -> NDArray[np.bool_]:
-    """Which numbers occur, of ``most``: if these are few, one is looked for after the other."""
+    """Which numbers occur, of so many."""
     seen = np.zeros(most, np.bool_)
     for part in pieces(len(numbers)):
         some = numbers[part]

@@ -89,7 +89,7 @@ class _Controls:
         self, place: int, op: TileFence, last: Iterator[tuple[int, int]]
     ) -> Iterator[tuple[int, int, int, int, int]]:
         """On each of its tiles it waits for one engine after the other that is still at work, and tells the controller
-        when it is through.
+        when it is through. The next ones of ``last`` are its own.
         """
         for tile in bits(op.tiles):
             cycle = self._copied[f"chip.instruction_bus.stop{tile}", place]
