@@ -94,7 +94,7 @@ def sendings(
 def requests(instructions: Sequence[Instruction], begins: Collection[str]) -> Iterator[Sequence[Instruction]]:
     """The instructions of each request; behind each of the scalar fences ``begins`` begins another."""
     start = 0
-    for place, op in enumerate(instructions, 1):
+    for place, op in enumerate(instructions if begins else (), 1):
         if op.label and op.label in begins:
             yield instructions[start:place]
             start = place
