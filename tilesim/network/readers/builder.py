@@ -164,7 +164,7 @@ def quantisation(scales: NDArray[Any], zero_points: NDArray[Any], dtype: np.dtyp
     different = {*np.asarray(zero_points).ravel().tolist()}
     if len(different) > 1:
         raise ModelError(f"it must have the same zero point in all channels, not {len(different)} different ones")
-    zero_point = int(*different)
+    zero_point = int(next(iter(different), 0))
     limits = np.iinfo(dtype)
     if not limits.min <= zero_point <= limits.max:
         raise ModelError(f"its zero point must be in the range of {dtype}, not {zero_point}")

@@ -57,7 +57,8 @@ class _Index:
         self.is_busy = trace.kind == (trace.kinds.index(BUSY) if BUSY in trace.kinds else -1)
         bounds = np.searchsorted(trace.track, np.arange(len(trace.tracks) + 1, dtype=np.int32))
         self._bounds = bounds.tolist()
-        self._times_busy = np.add.reduceat(self.is_busy, bounds[:-1], dtype=np.int64).tolist() if trace.tracks else []
+        times_busy = np.add.reduceat(self.is_busy, bounds[:-1], dtype=np.int64) if trace.tracks else bounds[:0]
+        self._times_busy: list[int] = times_busy.tolist()
         self.busy = lru_cache(NEAR)(partial(_busy, trace, self.is_busy, self._bounds))
         """The busy spans of a track, and their beginnings."""
 
@@ -93,8 +94,7 @@ class _Index:
         return np.asarray(found + first, np.int64)
 
     def times_busy(self, track: int) -> int:
-        times: int = self._times_busy[track]
-        return times
+        return self._times_busy[track]
 
 
 def _busy(trace: Trace, is_busy: NDArray[np.bool_], bounds: Sequence[int], track: int) -> tuple[Words, Words]:
