@@ -128,17 +128,12 @@ class Effects:
         outs, senders = self._mesh.senders(place, tiles)
         several = {*outs}
         if len(several) == 1:
-            return self._left(outs[0], senders, first, end)
+            return self._sent.of(outs[0], senders)[:, :, first:end]
         words = np.empty((len(tiles), self._stacks.samples, end - first), np.uint8)
         for out in several:
             own = [k for k, other in enumerate(outs) if other == out]
-            words[own] = self._left(out, [senders[k] for k in own], first, end)
+            words[own] = self._sent.of(out, [senders[k] for k in own])[:, :, first:end]
         return words
-
-    def _left(self, out: int, tiles: Sequence[int], first: int, end: int) -> Bytes:
-        """What an instruction has sent from some tiles, [tiles, samples, bytes]."""
-        sent = self._sent.of(out, tiles)
-        return sent.reshape(*sent.shape[:2], -1)[:, :, first:end]
 
     def _take_rows(self, op: RingConsume, place: int, tiles: Sequence[int], first: int, end: int) -> None:
         places = self._places(op.write, self._row_bytes, first, end)

@@ -171,8 +171,9 @@ class RingRows:
         place, moved, tile = self._transfers[transfer].tolist()
         op = self._ops[place]
         if isinstance(op, RingProduce):
-            sent: Bytes = self._sent.of(place, [tile])[0]
-            return sent[:, first:end]
+            [sent] = self._sent.of(place, [tile])
+            rows: Bytes = sent.reshape(len(sent), -1, self._row_bytes)[:, first:end]
+            return rows
         if isinstance(op, Classify):
             return self._reply(place, op)[:, first:end]
         assert isinstance(op, Infeed)

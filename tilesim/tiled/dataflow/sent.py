@@ -11,7 +11,7 @@ from tilesim.tiled.isa.model.fields import bits
 
 
 class Sent:
-    """By instruction, [tiles, samples, accesses, bytes]: registers and links on the way hold it."""
+    """By instruction, [tiles, samples, bytes]: registers and links on the way hold it."""
 
     def __init__(self, samples: int) -> None:
         self.samples = samples
@@ -23,18 +23,19 @@ class Sent:
         """Accesses from ``first`` on of the instruction at ``place``, which makes ``count`` of them on each tile of a
         ``mask``, have read ``data``, (tiles × samples, accesses, bytes).
         """
-        data = data.reshape(len(tiles), self.samples, *data.shape[1:])
+        start, size = first * data.shape[2], count * data.shape[2]
+        data = data.reshape(len(tiles), self.samples, -1)
         if place not in self._data:
             self._rows[place] = self._rows_of(mask)
-            if (len(tiles), data.shape[2]) == (len(self._rows[place]), count):
+            if (len(tiles), data.shape[2]) == (len(self._rows[place]), size):
                 self._data[place] = data
                 return
-            self._data[place] = np.zeros((len(self._rows[place]), self.samples, count, data.shape[-1]), np.uint8)
+            self._data[place] = np.zeros((len(self._rows[place]), self.samples, size), np.uint8)
         numbers = [self._rows[place][tile] for tile in tiles]
-        self._data[place][numbers, :, first : first + data.shape[2]] = data
+        self._data[place][numbers, :, start : start + data.shape[2]] = data
 
     def of(self, place: int, tiles: Sequence[int]) -> Bytes:
-        """What the instruction has sent from some tiles, [tiles, samples, accesses, bytes]; to be read only."""
+        """What the instruction has sent from some tiles, [tiles, samples, bytes]; to be read only."""
         data, numbers = self._data[place], [self._rows[place][tile] for tile in tiles]
         first, count = numbers[0], len(numbers)
         return data[first : first + count] if numbers == [*range(first, first + count)] else data[numbers]

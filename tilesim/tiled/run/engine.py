@@ -38,7 +38,7 @@ MANY = 400
 
 def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunOptions, racing: bool) -> Run | str:
     """A run of the compiled engine, if it covers that and comes to its end; else why there is none, where that is to
-    be said.
+    be said. All instructions have labels.
 
     Raises:
         InputError: the options ask for it, and it does not cover the program or the other options.
@@ -52,7 +52,7 @@ def compiled_run(program: Program, inputs: Sequence[NDArray[Any]], options: RunO
         core = library()
     except NoCompiler as error:
         return _without_core(error, options.engine == "compiled", program)
-    return _run(frame.named(program), inputs, options, core)
+    return _run(program, inputs, options, core)
 
 
 def _without_core(error: NoCompiler, asked: bool, program: Program) -> str:

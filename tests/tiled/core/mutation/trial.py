@@ -56,7 +56,7 @@ class Tried:
         """What differs of a program's run; empty if nothing does."""
         try:
             options = RunOptions(engine="compiled", recording=Recording(), holds=expected.holds)
-            run = engine.compiled_run(expected.program, expected.inputs, options, racing=False)
+            run = engine.compiled_run(named(expected.program), expected.inputs, options, racing=False)
         except Exception as error:  # noqa: BLE001  # whatever comes of a log that no core can have made
             return f"{type(error).__name__}: {error}"
         if expected.outputs is None or isinstance(run, str):
