@@ -23,6 +23,7 @@ ORDER = (
         "cache_document",
         "arithmetic",
         "shipped",
+        "ragged",
         "compiled",
     },
     {"config", "sim", "statistics", "assembly"},

@@ -9,6 +9,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.ragged import ranges
 from tilesim.sim.trace.trace import Numbers, Trace, Words
 
 BUSY = "busy"
@@ -168,12 +169,7 @@ def _held(index: _Index, sources: Sequence[tuple[int, int]], many: int, until: W
     spans, keys = spans[order], keys[order]
     first = until.searchsorted(index.trace.start_cycle[spans], "right")
     count = until.searchsorted(index.ends(spans), "right") - first
-    return _ranges(first, count), np.repeat(spans, count), np.repeat(keys, count)
-
-
-def _ranges(first: Words, count: Words) -> Words:
-    """So many numbers from each first one on, range by range."""
-    return np.arange(count.sum()) + np.repeat(first - np.cumsum(count) + count, count)
+    return ranges(first, count), np.repeat(spans, count), np.repeat(keys, count)
 
 
 def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
@@ -187,7 +183,7 @@ def _note_latest(index: _Index, waits: Sequence[_Wait]) -> None:
         for k, source in enumerate(wait.sources)
     ]
     source, first, count, rank, holding = np.array(asked, np.int64).T
-    which = _ranges(first, count)
+    which = ranges(first, count)
     until = index.ends(stalls)[which]
     by = index.before(np.repeat(source, count), until, busy=True)
     there = (by >= 0) & (~np.repeat(holding.astype(np.bool_), count) | (index.ends(by) >= until))

@@ -12,6 +12,7 @@ from msgspec import Struct
 from msgspec.structs import astuple
 
 from tilesim.errors import AccessError
+from tilesim.ragged import ranges
 from tilesim.tiled.flat.tables import Numbers
 from tilesim.tiled.isa.model.by_type import ByType
 from tilesim.tiled.isa.model.fields import Flag, MemoryName
@@ -106,7 +107,7 @@ class Extents:
         of_form = np.array([len(form.spans) for form in forms], np.int64)
         first_of_form, counts = (of_form.cumsum() - of_form)[which], of_form[which]
         of = np.repeat(works, counts)
-        own = np.arange(len(of)) + np.repeat(first_of_form + counts - counts.cumsum(), counts)
+        own = ranges(first_of_form, counts)
         each = zip(which.tolist(), works.tolist(), strict=True)
         bases = np.fromiter(
             chain.from_iterable([forms[number].bases(self._ops[place]) for number, place in each]), float

@@ -17,6 +17,7 @@ from typing import TypeAlias
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.ragged import ranges
 from tilesim.tiled.dataflow.meetings import Meetings
 from tilesim.tiled.dataflow.senders import Senders
 from tilesim.tiled.flat.tables import Numbers
@@ -235,7 +236,7 @@ class _Section:
     def _among(self, effects: Numbers, low: Numbers, counts: Numbers) -> Iterator[list[int]]:
         """Those of some effects, each among so many from ``low`` on."""
         later = np.repeat(effects, counts)
-        other = np.arange(len(later)) + np.repeat(low + counts - counts.cumsum(), counts)
+        other = ranges(low, counts)
         later, other = (many[self._last[other] > self._last[later]] for many in (later, other))
         clash = self._order.meetings.may_clash(self._places[later], self._places[other])
         later, other = later[clash], other[clash]

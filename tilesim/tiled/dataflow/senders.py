@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from tilesim.ragged import ranges
 from tilesim.tiled.flat.tables import Numbers
 
 COLUMNS = ("place", "tile", "own", "sender", "its_tile", "row", "count", "taken_bytes", "sent_bytes")
@@ -34,7 +35,7 @@ class Senders:
         first = np.searchsorted(self._keys, keys)
         counts = np.searchsorted(self._keys, keys, "right") - first
         which = np.repeat(np.arange(len(keys)), counts)
-        rows = np.arange(len(which)) + np.repeat(first + counts - counts.cumsum(), counts)
+        rows = ranges(first, counts)
         _, _, own, sender, its_tile, row, count, taken_bytes, sent_bytes = self.rows[rows].T
         takes = end[which] - own
         last = row - np.minimum(count, takes) * taken_bytes // -sent_bytes

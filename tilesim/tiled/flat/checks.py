@@ -9,6 +9,7 @@ from math import ceil
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.ragged import ranges
 from tilesim.tiled.flat.columns import (
     ACCOUNTS_A_TILE,
     CHIP,
@@ -229,7 +230,7 @@ class _Check:
     def _entries(self, rows: Numbers, name: str, holds: Rows) -> None:
         counts, width = self._column(holds.length)[rows], len(holds.fields)
         of = np.repeat(rows, counts)
-        nth = np.arange(len(of)) - np.repeat(np.cumsum(counts) - counts, counts)
+        nth = ranges(0, counts)
         places = (self._column(name)[of] + width * nth)[:, None] + np.arange(width)
         entries = self.pool[places]
         for k, (field, each) in enumerate(holds.fields.items()):

@@ -134,6 +134,7 @@ ASSEMBLY = Assembly(
         "machines",
         "network/graph.py",
         "network/operators",
+        "ragged.py",
         "tiled/isa",
         "tiled/rules",
         "tiled/topology.py",

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.ragged import ranges
 from tilesim.rotating.isa.checks.accesses import WORDS
 from tilesim.rotating.isa.checks.instances import Ints
 from tilesim.rotating.isa.checks.order import Known
@@ -108,8 +109,9 @@ def _moves(
     touched: Iterator[Touched],
 ) -> Moves:
     columns = np.array(list(touched), np.int64).reshape(-1, 4)
-    index, memory, first, rows = (np.repeat(column, columns[:, 3]) for column in columns.T)
-    within = np.arange(len(rows)) - np.repeat(np.cumsum(columns[:, 3]) - columns[:, 3], columns[:, 3])
+    *which, rows = columns.T
+    index, memory, first = (np.repeat(column, rows) for column in which)
+    within = ranges(0, rows)
     places = np.array([place for place, _, _ in moved], np.int64)
     before = np.array([count for _, _, count in moved], np.int64)
     knew = np.array(known, np.int64).reshape(-1, len(Known._fields))

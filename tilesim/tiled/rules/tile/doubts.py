@@ -14,6 +14,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
+from tilesim.ragged import ranges
 from tilesim.tiled.rules.tile.clocks import Clocks
 from tilesim.tiled.rules.tile.effects import Effects, Section, Touched
 from tilesim.tiled.rules.tile.instances import ENGINES, FLAGS, Instances, Numbers, fences_of
@@ -136,8 +137,7 @@ class _Pairs:
         instances, counts = self._instances, self._counts[chosen]
         windows, engines = self._later[chosen], self._engine[chosen]
         first = instances.queue_starts[instances.tile[windows] * len(ENGINES) + engines]
-        first = first + self._before[windows, engines] - (np.cumsum(counts) - counts)
-        earlier = instances.queue[np.arange(counts.sum()) + np.repeat(first, counts)]
+        earlier = instances.queue[ranges(first + self._before[windows, engines], counts)]
         later = np.repeat(windows, counts)
         one, other = instances.op[earlier], instances.op[later]
         may = _may_meet([part[one] for part in self.touched], [part[other] for part in self.touched])

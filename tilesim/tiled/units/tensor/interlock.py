@@ -18,6 +18,7 @@ from itertools import product
 
 import numpy as np
 
+from tilesim.ragged import ranges
 from tilesim.tiled.isa.model.loops import Indices
 from tilesim.tiled.units.memories import TileMemories
 from tilesim.tiled.units.tensor.operands import AddressStream, Operands
@@ -77,5 +78,5 @@ def _sorted_writes(write: AddressStream, widths: Indices, unit_bytes: int, strid
     groups = len(write.groups)
     units = -(-widths // unit_bytes)
     group = np.repeat(np.arange(groups), units)
-    place = np.arange(len(group)) - np.repeat(np.cumsum(units) - units, units)
+    place = ranges(0, units)
     return np.sort((write.groups[group] + place * stride) // unit_bytes * groups + group)
