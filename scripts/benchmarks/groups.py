@@ -16,7 +16,7 @@ CHIP = "edge-4x4"
 LITERT = ("ai_edge_litert",)
 ONNX_RUNTIME = ("onnxruntime",)
 TILES = {1: "1x1", 4: "2x2", 16: "4x4", 64: "8x8", 256: "16x16", 1024: "32x32"}
-COUNTS = FEWER, MORE = 4000, 8000
+COUNTS = FEWER, MORE = 1000, 9000
 PROOFS = {"": "20 us", ", with its proof": "40 us"}
 """Whether it is yet to be proven that a program may run, and what an instruction may then take."""
 CONVOLUTION = {"pixels": 56, "channels": 64, "filters": 64, "kernel": 3}
