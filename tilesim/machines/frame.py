@@ -10,7 +10,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Literal, TypeVar
 
 from tilesim.errors import AccessError, CollisionError, HangError, RunError, refuse
-from tilesim.machines.collecting import without_collector
 from tilesim.machines.options import RunOptions
 from tilesim.machines.program import Instruction, Program
 from tilesim.printable import unknown
@@ -38,7 +37,6 @@ def named(program: P) -> P:
     return labelled if labelled.topology is program.topology else labelled.retargeted(program.topology)
 
 
-@without_collector()
 def _named(program: P) -> P:
     return replace(program, load=_labelled(program.load, "load"), run=_labelled(program.run, "run"))
 

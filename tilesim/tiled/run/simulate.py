@@ -32,7 +32,7 @@ def simulate(program: Program, inputs: Sequence[Array], options: RunOptions = PL
     is_racing = lenient and _is_racing(program)
     if is_racing and options.keep_tensors:
         raise InputError(f"{program.name}: tensors can only be kept of a program whose accesses have an order")
-    return _run_by(options, frame.named(program), inputs, is_racing)
+    return _run_by(options, program, inputs, is_racing)
 
 
 def simulate_requests(
@@ -82,16 +82,16 @@ def _is_racing(program: Program) -> bool:
 
 
 def _run_by(options: RunOptions, program: Program, inputs: Sequence[Array], racing: bool = False) -> Run:
-    """By the engine that the options say."""
-    note = ""
-    if options.engine != "simpy":
-        with without_collector():  # for importing, too
+    """By the engine that the options say; instructions without a label get one."""
+    done: Run | str = ""
+    with without_collector():  # for labels and imports, too
+        program = frame.named(program)
+        if options.engine != "simpy":
             from tilesim.tiled.run.engine import compiled_run  # which runs on SimPy don't need
 
-            compiled_or_note = compiled_run(program, inputs, options, racing)
-        if isinstance(compiled_or_note, Run):
-            return compiled_or_note
-        note = compiled_or_note
+            done = compiled_run(program, inputs, options, racing)
+    if isinstance(done, Run):
+        return done
     from tilesim.tiled.run.event_driven import run_on_simpy  # with all units, which the compiled engine doesn't need
 
-    return replace(run_on_simpy(program, inputs, options, racing), note=note)
+    return replace(run_on_simpy(program, inputs, options, racing), note=done)
